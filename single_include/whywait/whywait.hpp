@@ -21232,6 +21232,7 @@ struct options {
   std::uint32_t classes_per_key = 8;  ///< maximum number of shapes per (pattern, operation, cause)
   double kept_share = 0.95;  ///< presentation: terms that make up this part of a wait are kept
   double least_share = 0.01;  ///< presentation: terms below this part of a wait are dropped
+  std::size_t listed_terms = 16;  ///< presentation: of more terms, those below this part of all together are dropped
   std::size_t listed_locations = 16;  ///< waiters and causers named per explanation
   observer* watch = nullptr;  ///< optional; borrowed
   function_names* functions = nullptr;  ///< optional; borrowed. Balancing then joins unmarked code between the same functions
@@ -32615,9 +32616,10 @@ inline namespace v0 {
 namespace explain {
 
 /// Carnival's cut: drops the smallest terms while the rest makes up 95 % to 105 % of the explained wait, and all terms
-/// below 1 % of it. Dropped terms are added to unexplained_ns, so that the sum stays exact. Untimed steps are kept if
-/// their counts differ by more than 1 %: 16 different pairs of counts, and 16 steps of each pair (lines that run
-/// together). O(t log t).
+/// below 1 % of it. Of more than 16 terms it drops those below 1 % of the sum of their magnitudes, which is larger if they
+/// cancel each other in part, so that at most 100 remain. Dropped terms are added to unexplained_ns, so that the sum stays
+/// exact. Untimed steps are kept if their counts differ by more than 1 %: 16 different pairs of counts, and 16 steps of each
+/// pair (lines that run together). O(t log t).
 inline void cut_residual(explanation& e, const options& settings) {
   const auto wait = static_cast<double>(e.wait_ns - e.unexplained_ns);
   base::vector<residual_term> timed, steps;
@@ -32630,16 +32632,17 @@ inline void cut_residual(explanation& e, const options& settings) {
     }
   }
   const auto name_before = [](const residual_term& a, const residual_term& b) {
-    return std::tie(a.block, a.within) < std::tie(b.block, b.within);
+    return a.block != b.block ? a.block < b.block : a.within < b.within;
   };
   base::small_stable_sort(timed, [&](const residual_term& a, const residual_term& b) {
     const std::int64_t x = std::abs(a.total_ns), y = std::abs(b.total_ns);
     return x != y ? x > y : name_before(a, b);
   });
-  double kept = wait;
+  double kept = wait, magnitudes = 0;
+  for (const residual_term& t : timed) magnitudes += static_cast<double>(std::abs(t.total_ns));
   while (!timed.empty()) {
     const auto least = static_cast<double>(timed.back().total_ns);
-    const bool tiny = std::abs(least) < settings.least_share * wait;
+    const bool tiny = std::abs(least) < settings.least_share * (timed.size() > settings.listed_terms ? magnitudes : wait);
     const bool enough = std::abs(kept - least - wait) <= (1 - settings.kept_share) * wait;
     if (!tiny && !enough) break;
     kept -= least;
@@ -32669,7 +32672,8 @@ inline void cut_residual(explanation& e, const options& settings) {
 inline void bound_shares(base::vector<location_share>& list, std::size_t limit) {
   base::small_stable_sort(list, [](const location_share& a, const location_share& b) {
     if ((a.rank < 0) != (b.rank < 0)) return b.rank < 0;
-    return a.ns != b.ns ? a.ns > b.ns : std::tie(a.rank, a.thread) < std::tie(b.rank, b.thread);
+    if (a.ns != b.ns) return a.ns > b.ns;
+    return a.rank != b.rank ? a.rank < b.rank : a.thread < b.thread;
   });
   std::int64_t rest = 0;
   while (list.size() > limit || (!list.empty() && list.back().rank < 0)) {
@@ -51419,8 +51423,11 @@ void write_communication(Writer& out, const result& r) {
 
 }  // namespace detail
 
-/// Writes a result as docs/schema.json describes. `for_page`: without spaces and line breaks and, of more than 4,096 ranks,
-/// without the figures of each rank.
+/// The page explains this many waits, the most costly ones. Each of the others has a line in a table.
+inline constexpr std::size_t most_explained = 200;
+
+/// Writes a result as docs/schema.json describes. `for_page`: without spaces and line breaks, only the waits that the page
+/// explains and, of more than 4,096 ranks, without the figures of each rank.
 inline void write_json(const result& r, const json_sink& sink, bool for_page = false) {
   const base::rank_noun_scope noun(r.run.threads_only);
   const bool by_rank = !for_page || r.run.ranks <= 4096;
@@ -51438,7 +51445,7 @@ inline void write_json(const result& r, const json_sink& sink, bool for_page = f
     out.end_object();
   }
   out.end_array().key("waits").begin_array();
-  for (const wait_entry& w : r.waits) detail::write_wait(out, w);
+  for (std::size_t i = 0; i != r.waits.size() && !(for_page && i == most_explained); ++i) detail::write_wait(out, r.waits[i]);
   out.end_array();
   detail::write_advice(out, "problems", r.problems);
   detail::write_not_understood(out, r, by_rank);
@@ -54215,8 +54222,13 @@ inline void map_of_waits(const page_context& p) {
 inline void wait_row(const page_context& p, std::size_t i, double most) {
   html_writer& out = p.out;
   const wait_entry& w = p.r.waits[i];
-  out.put("<tr><td class=\"n\">$</td><th scope=\"row\"><a href=\"#w$\">$</a></th><td>", static_cast<std::int64_t>(i + 1),
-          static_cast<std::int64_t>(i), pattern_words(w.pattern));
+  const auto number = static_cast<std::int64_t>(i);
+  if (i < most_explained)
+    out.put("<tr><td class=\"n\">$</td><th scope=\"row\"><a href=\"#w$\">$</a></th><td>", number + 1, number,
+            pattern_words(w.pattern));
+  else  // links to this wait lead here
+    out.put("<tr id=\"w$\" tabindex=\"-1\"><td class=\"n\">$</td><th scope=\"row\">$</th><td>", number, number + 1,
+            pattern_words(w.pattern));
   p.call(w.operation);
   out.put("<br><span class=\"late\">");
   p.call(w.cause);
@@ -54240,7 +54252,7 @@ inline void wait_table(const page_context& p, std::size_t first, std::size_t las
 
 }  // namespace detail
 
-/// Waiting by operation as a map, every wait with its explanation, and a table of all.
+/// Waiting by operation as a map, the waits with their explanations, and a table of all.
 inline void page_waits(const page_context& p) {
   if (p.r.waits.empty()) return;
   constexpr std::size_t first = 8;
@@ -54251,11 +54263,14 @@ inline void page_waits(const page_context& p) {
                 "what the late side ran and the waiting side did not.");
   detail::map_of_waits(p);
   p.out.put("<div class=\"chosen\" id=\"chosen\">");
-  for (std::size_t i = 0; i != all; ++i) page_wait(p, i);
+  for (std::size_t i = 0; i != std::min(all, most_explained); ++i) page_wait(p, i);
   p.out.put("</div><div id=\"all-waits\">");
   detail::wait_table(p, 0, std::min(first, all), "All waits, most costly first");
   if (all > first) {
     p.out.put("<details><summary>$ more</summary>", static_cast<std::int64_t>(all - first));
+    if (all > most_explained)
+      p.out.put("<p class=\"how\">The first $ are explained above, all of them in the JSON file.</p>",
+                static_cast<std::int64_t>(most_explained));
     detail::wait_table(p, first, all, "Further waits");
     p.out.put("</details>");
   }

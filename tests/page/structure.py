@@ -104,7 +104,8 @@ class reader(html.parser.HTMLParser):
 
 
 def in_page(report):
-    """The part of a report that its page contains: of more than 4,096 ranks not the figures of each rank."""
+    """The part of a report that its page contains: 200 waits, and of more than 4,096 ranks not the figures of each rank."""
+    report = dict(report, waits=report["waits"][:200])
     if report["run"]["ranks"] <= 4096:
         return report
     short = {name: dict(report[name], ranks=[]) for name in ("not_understood", "files", "other_worlds")}

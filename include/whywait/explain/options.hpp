@@ -89,6 +89,7 @@ struct options {
   std::uint32_t classes_per_key = 8;  ///< maximum number of shapes per (pattern, operation, cause)
   double kept_share = 0.95;  ///< presentation: terms that make up this part of a wait are kept
   double least_share = 0.01;  ///< presentation: terms below this part of a wait are dropped
+  std::size_t listed_terms = 16;  ///< presentation: of more terms, those below this part of all together are dropped
   std::size_t listed_locations = 16;  ///< waiters and causers named per explanation
   observer* watch = nullptr;  ///< optional; borrowed
   function_names* functions = nullptr;  ///< optional; borrowed. Balancing then joins unmarked code between the same functions

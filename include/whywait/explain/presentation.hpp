@@ -20,9 +20,10 @@ inline namespace v0 {
 namespace explain {
 
 /// Carnival's cut: drops the smallest terms while the rest makes up 95 % to 105 % of the explained wait, and all terms
-/// below 1 % of it. Dropped terms are added to unexplained_ns, so that the sum stays exact. Untimed steps are kept if
-/// their counts differ by more than 1 %: 16 different pairs of counts, and 16 steps of each pair (lines that run
-/// together). O(t log t).
+/// below 1 % of it. Of more than 16 terms it drops those below 1 % of the sum of their magnitudes, which is larger if they
+/// cancel each other in part, so that at most 100 remain. Dropped terms are added to unexplained_ns, so that the sum stays
+/// exact. Untimed steps are kept if their counts differ by more than 1 %: 16 different pairs of counts, and 16 steps of each
+/// pair (lines that run together). O(t log t).
 inline void cut_residual(explanation& e, const options& settings) {
   const auto wait = static_cast<double>(e.wait_ns - e.unexplained_ns);
   base::vector<residual_term> timed, steps;
@@ -35,16 +36,17 @@ inline void cut_residual(explanation& e, const options& settings) {
     }
   }
   const auto name_before = [](const residual_term& a, const residual_term& b) {
-    return std::tie(a.block, a.within) < std::tie(b.block, b.within);
+    return a.block != b.block ? a.block < b.block : a.within < b.within;
   };
   base::small_stable_sort(timed, [&](const residual_term& a, const residual_term& b) {
     const std::int64_t x = std::abs(a.total_ns), y = std::abs(b.total_ns);
     return x != y ? x > y : name_before(a, b);
   });
-  double kept = wait;
+  double kept = wait, magnitudes = 0;
+  for (const residual_term& t : timed) magnitudes += static_cast<double>(std::abs(t.total_ns));
   while (!timed.empty()) {
     const auto least = static_cast<double>(timed.back().total_ns);
-    const bool tiny = std::abs(least) < settings.least_share * wait;
+    const bool tiny = std::abs(least) < settings.least_share * (timed.size() > settings.listed_terms ? magnitudes : wait);
     const bool enough = std::abs(kept - least - wait) <= (1 - settings.kept_share) * wait;
     if (!tiny && !enough) break;
     kept -= least;
@@ -74,7 +76,8 @@ inline void cut_residual(explanation& e, const options& settings) {
 inline void bound_shares(base::vector<location_share>& list, std::size_t limit) {
   base::small_stable_sort(list, [](const location_share& a, const location_share& b) {
     if ((a.rank < 0) != (b.rank < 0)) return b.rank < 0;
-    return a.ns != b.ns ? a.ns > b.ns : std::tie(a.rank, a.thread) < std::tie(b.rank, b.thread);
+    if (a.ns != b.ns) return a.ns > b.ns;
+    return a.rank != b.rank ? a.rank < b.rank : a.thread < b.thread;
   });
   std::int64_t rest = 0;
   while (list.size() > limit || (!list.empty() && list.back().rank < 0)) {

@@ -220,8 +220,11 @@ void write_communication(Writer& out, const result& r) {
 
 }  // namespace detail
 
-/// Writes a result as docs/schema.json describes. `for_page`: without spaces and line breaks and, of more than 4,096 ranks,
-/// without the figures of each rank.
+/// The page explains this many waits, the most costly ones. Each of the others has a line in a table.
+inline constexpr std::size_t most_explained = 200;
+
+/// Writes a result as docs/schema.json describes. `for_page`: without spaces and line breaks, only the waits that the page
+/// explains and, of more than 4,096 ranks, without the figures of each rank.
 inline void write_json(const result& r, const json_sink& sink, bool for_page = false) {
   const base::rank_noun_scope noun(r.run.threads_only);
   const bool by_rank = !for_page || r.run.ranks <= 4096;
@@ -239,7 +242,7 @@ inline void write_json(const result& r, const json_sink& sink, bool for_page = f
     out.end_object();
   }
   out.end_array().key("waits").begin_array();
-  for (const wait_entry& w : r.waits) detail::write_wait(out, w);
+  for (std::size_t i = 0; i != r.waits.size() && !(for_page && i == most_explained); ++i) detail::write_wait(out, r.waits[i]);
   out.end_array();
   detail::write_advice(out, "problems", r.problems);
   detail::write_not_understood(out, r, by_rank);

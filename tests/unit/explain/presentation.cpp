@@ -50,6 +50,27 @@ TEST_CASE("terms under one percent are never shown, however many") {
   CHECK(e.unexplained_ns == 100);
 }
 
+TEST_CASE("of many terms that cancel each other, few are shown") {
+  whywait::base::vector<std::int64_t> totals = {1000};
+  for (int i = 0; i != 200; ++i) {
+    totals.push_back(60);
+    totals.push_back(-60);
+  }
+  explain::explanation e = with(totals);
+  explain::cut_residual(e, {});
+  CHECK(e.residual.size() <= 16);
+  CHECK(e.residual.size() > 8);
+  CHECK(e.residual[0].total_ns == 1000);
+  CHECK(sum(e.residual) + e.unexplained_ns == e.wait_ns);
+}
+
+TEST_CASE("many terms that make up a wait together stay") {
+  explain::explanation e = with(whywait::base::vector<std::int64_t>(60, 10));
+  explain::cut_residual(e, {});
+  CHECK(e.residual.size() == 57);  // 95 % of it
+  CHECK(e.unexplained_ns == 30);
+}
+
 TEST_CASE("earlier unexplained time does not widen the cut") {
   explain::explanation e = with({100, 20});
   e.wait_ns += 1000;

@@ -2,6 +2,7 @@
 #define WHYWAIT_REPORT_PAGE_PAGE_WAIT_HPP
 
 #include <whywait/base/units.hpp>
+#include <whywait/report/json.hpp>
 #include <whywait/report/page/page_parts.hpp>
 #include <whywait/report/page/page_picture.hpp>
 #include <whywait/report/words.hpp>

@@ -128,8 +128,13 @@ inline void map_of_waits(const page_context& p) {
 inline void wait_row(const page_context& p, std::size_t i, double most) {
   html_writer& out = p.out;
   const wait_entry& w = p.r.waits[i];
-  out.put("<tr><td class=\"n\">$</td><th scope=\"row\"><a href=\"#w$\">$</a></th><td>", static_cast<std::int64_t>(i + 1),
-          static_cast<std::int64_t>(i), pattern_words(w.pattern));
+  const auto number = static_cast<std::int64_t>(i);
+  if (i < most_explained)
+    out.put("<tr><td class=\"n\">$</td><th scope=\"row\"><a href=\"#w$\">$</a></th><td>", number + 1, number,
+            pattern_words(w.pattern));
+  else  // links to this wait lead here
+    out.put("<tr id=\"w$\" tabindex=\"-1\"><td class=\"n\">$</td><th scope=\"row\">$</th><td>", number, number + 1,
+            pattern_words(w.pattern));
   p.call(w.operation);
   out.put("<br><span class=\"late\">");
   p.call(w.cause);
@@ -153,7 +158,7 @@ inline void wait_table(const page_context& p, std::size_t first, std::size_t las
 
 }  // namespace detail
 
-/// Waiting by operation as a map, every wait with its explanation, and a table of all.
+/// Waiting by operation as a map, the waits with their explanations, and a table of all.
 inline void page_waits(const page_context& p) {
   if (p.r.waits.empty()) return;
   constexpr std::size_t first = 8;
@@ -164,11 +169,14 @@ inline void page_waits(const page_context& p) {
                 "what the late side ran and the waiting side did not.");
   detail::map_of_waits(p);
   p.out.put("<div class=\"chosen\" id=\"chosen\">");
-  for (std::size_t i = 0; i != all; ++i) page_wait(p, i);
+  for (std::size_t i = 0; i != std::min(all, most_explained); ++i) page_wait(p, i);
   p.out.put("</div><div id=\"all-waits\">");
   detail::wait_table(p, 0, std::min(first, all), "All waits, most costly first");
   if (all > first) {
     p.out.put("<details><summary>$ more</summary>", static_cast<std::int64_t>(all - first));
+    if (all > most_explained)
+      p.out.put("<p class=\"how\">The first $ are explained above, all of them in the JSON file.</p>",
+                static_cast<std::int64_t>(most_explained));
     detail::wait_table(p, first, all, "Further waits");
     p.out.put("</details>");
   }
