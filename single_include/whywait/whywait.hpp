@@ -44083,6 +44083,248 @@ inline bool read_gcov_notes(std::string_view bytes, gcov_notes& into, std::strin
 
 #endif
 
+// ---- whywait/report/libdw.hpp
+#ifndef WHYWAIT_REPORT_LIBDW_HPP
+#define WHYWAIT_REPORT_LIBDW_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace reports {
+namespace detail {
+
+struct dwfl;  // opaque types of elfutils' libdwfl
+struct dwfl_module;
+struct dwfl_line;
+struct dwarf_line;
+struct dwarf_files;
+
+/// Dwarf_Die and Dwarf_Attribute of elfutils/libdw.h.
+struct dwarf_die {
+  void* address;
+  void* unit;
+  void* abbreviation;
+  long padding;
+};
+struct dwarf_attribute {
+  unsigned code, form;
+  unsigned char* value;
+  void* unit;
+};
+
+/// Elf64_Sym of elf.h. libdw also gives it for 32-bit modules.
+struct elf_symbol {
+  std::uint32_t name;
+  unsigned char info, other;
+  std::uint16_t section;
+  std::uint64_t value, size;
+};
+
+/// Dwfl_Callbacks of elfutils/libdwfl.h (unchanged since ELFUTILS_0.122).
+struct dwfl_callbacks {
+  void (*find_elf)();
+  void (*find_debuginfo)();
+  void (*section_address)();
+  char** debuginfo_path;
+};
+
+/// The functions of libdw.so.1 that are used. The library is loaded when a report is made; users need not link it.
+struct libdw {
+  using any_function = void (*)();
+  dwfl* (*begin)(const dwfl_callbacks*) = nullptr;
+  void (*end)(dwfl*) = nullptr;
+  int (*linux_proc_report)(dwfl*, pid_t) = nullptr;
+  void (*report_begin)(dwfl*) = nullptr;
+  dwfl_module* (*report_elf)(dwfl*, const char* name, const char* file, int descriptor, std::uint64_t base,
+                             bool add_p_vaddr) = nullptr;
+  int (*report_end)(dwfl*, any_function removed, void* argument) = nullptr;
+  dwfl_module* (*addrmodule)(dwfl*, std::uint64_t address) = nullptr;
+  dwfl_line* (*module_getsrc)(dwfl_module*, std::uint64_t address) = nullptr;
+  const char* (*lineinfo)(dwfl_line*, std::uint64_t*, int* line, int*, std::uint64_t*, std::uint64_t*) = nullptr;
+  const char* (*module_addrname)(dwfl_module*, std::uint64_t address) = nullptr;
+  dwarf_die* (*module_nextcu)(dwfl_module*, dwarf_die* last, std::uint64_t* bias) = nullptr;
+  int (*module_getsymtab)(dwfl_module*) = nullptr;
+  const char* (*module_getsym_info)(dwfl_module*, int number, elf_symbol*, std::uint64_t* address, std::uint32_t* section,
+                                    void** elf, std::uint64_t* bias) = nullptr;
+  std::ptrdiff_t (*ranges)(dwarf_die*, std::ptrdiff_t offset, std::uint64_t* base, std::uint64_t* begin,
+                           std::uint64_t* end) = nullptr;
+  int (*haspc)(dwarf_die*, std::uint64_t address) = nullptr;
+  dwarf_line* (*getsrc_die)(dwarf_die*, std::uint64_t address) = nullptr;
+  int (*lineno)(dwarf_line*, int* line) = nullptr;
+  const char* (*linesrc)(dwarf_line*, std::uint64_t*, std::uint64_t*) = nullptr;
+  int (*child)(dwarf_die*, dwarf_die* result) = nullptr;
+  int (*siblingof)(dwarf_die*, dwarf_die* result) = nullptr;
+  int (*tag)(dwarf_die*) = nullptr;
+  dwarf_attribute* (*attr)(dwarf_die*, unsigned name, dwarf_attribute* result) = nullptr;
+  int (*formudata)(dwarf_attribute*, std::uint64_t* result) = nullptr;
+  int (*getsrcfiles)(dwarf_die* unit, dwarf_files**, std::size_t* count) = nullptr;
+  const char* (*filesrc)(dwarf_files*, std::size_t number, std::uint64_t*, std::uint64_t*) = nullptr;
+  any_function find_elf = nullptr, find_debuginfo = nullptr, section_address = nullptr;
+
+  /// False if the library or one of its functions is missing.
+  bool load(const char* library) noexcept {
+    // NODELETE: the library has thread-local data with destructors; unloading it at exit would gain nothing.
+    void* const handle = ::dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (handle == nullptr) return false;
+    const bool complete =
+        find(handle, "dwfl_begin", begin) && find(handle, "dwfl_end", end) &&
+        find(handle, "dwfl_linux_proc_report", linux_proc_report) && find(handle, "dwfl_report_begin", report_begin) &&
+        find(handle, "dwfl_report_elf", report_elf) && find(handle, "dwfl_report_end", report_end) &&
+        find(handle, "dwfl_addrmodule", addrmodule) && find(handle, "dwfl_module_getsrc", module_getsrc) &&
+        find(handle, "dwfl_lineinfo", lineinfo) && find(handle, "dwfl_module_addrname", module_addrname) &&
+        find(handle, "dwfl_module_getsymtab", module_getsymtab) &&
+        find(handle, "dwfl_module_getsym_info", module_getsym_info) && find(handle, "dwarf_ranges", ranges) &&
+        find(handle, "dwfl_module_nextcu", module_nextcu) && find(handle, "dwarf_haspc", haspc) &&
+        find(handle, "dwarf_getsrc_die", getsrc_die) && find(handle, "dwarf_lineno", lineno) &&
+        find(handle, "dwarf_linesrc", linesrc) && find(handle, "dwarf_child", child) &&
+        find(handle, "dwarf_siblingof", siblingof) && find(handle, "dwarf_tag", tag) && find(handle, "dwarf_attr", attr) &&
+        find(handle, "dwarf_formudata", formudata) && find(handle, "dwarf_getsrcfiles", getsrcfiles) &&
+        find(handle, "dwarf_filesrc", filesrc) && find(handle, "dwfl_linux_proc_find_elf", find_elf) &&
+        find(handle, "dwfl_build_id_find_debuginfo", find_debuginfo) &&
+        find(handle, "dwfl_offline_section_address", section_address);
+    ::dlclose(handle);
+    return complete;
+  }
+
+ private:
+  template <class Function>
+  static bool find(void* handle, const char* name, Function*& function) noexcept {
+    function = reinterpret_cast<Function*>(::dlsym(handle, name));
+    return function != nullptr;
+  }
+};
+
+}  // namespace detail
+
+}  // namespace reports
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/code_index.hpp
+#ifndef WHYWAIT_REPORT_CODE_INDEX_HPP
+#define WHYWAIT_REPORT_CODE_INDEX_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace reports {
+namespace detail {
+
+/// The functions and compilation units of one module, by address. libdw itself reads all symbols for each address (15 ms of
+/// 300,000 symbols), and all units where .debug_aranges is missing, as clang leaves it out. The first search of each kind
+/// reads and sorts them, O(n log n) and 16 bytes each; the others take O(log n).
+class code_index {
+ public:
+  /// `dw` must outlive the index, and `module` belong to its session. `next`: the index of another module, or null.
+  code_index(const libdw& dw, dwfl_module* module, code_index* next) : dw_(dw), module_(module), next_(next) {}
+  code_index(const code_index&) = delete;
+  code_index& operator=(const code_index&) = delete;
+
+  /// The index of a module in the list that begins with `first`, where a new one is added.
+  static code_index& of(dwfl_module* module, code_index*& first, const libdw& dw) {
+    for (code_index* i = first; i != nullptr; i = i->next_)
+      if (i->module_ == module) return *i;
+    return *(first = new code_index(dw, module, first));
+  }
+  static void drop(code_index* first) noexcept {
+    while (first != nullptr) {
+      code_index* const next = first->next_;
+      delete first;
+      first = next;
+    }
+  }
+
+  /// The symbol of the function that contains `address`; null: none. Of several at the same place a global one first.
+  const char* function_at(std::uint64_t address) {
+    if (!functions_read_) read_functions();
+    const range* const found = find(functions_, address);
+    if (found == nullptr) return dw_.module_addrname(module_, address);  // also labels without a size
+    elf_symbol symbol;
+    std::uint64_t begin;
+    const auto number = static_cast<int>(found->number & ~(3u << binding_shift));
+    return dw_.module_getsym_info(module_, number, &symbol, &begin, nullptr, nullptr, nullptr);
+  }
+
+  /// The unit that contains `address`; null: none. Its own addresses are less by `bias`.
+  dwarf_die* unit_at(std::uint64_t address, std::uint64_t& bias) {
+    if (!units_read_) read_units();
+    bias = bias_;
+    const range* const found = find(unit_ranges_, address - bias_);
+    return found != nullptr ? units_[found->number] : nullptr;
+  }
+
+ private:
+  struct range {
+    std::uint64_t begin;
+    std::uint32_t size, number;
+  };
+  static constexpr unsigned binding_shift = 30;
+
+  static void add(base::pod_vector<range>& all, std::uint64_t begin, std::uint64_t size, std::uint32_t number) {
+    if (size != 0) all.push_back({begin, static_cast<std::uint32_t>(std::min<std::uint64_t>(size, UINT32_MAX)), number});
+  }
+  static void sort(base::pod_vector<range>& all) {
+    base::small_stable_sort(
+        all, [](const range& a, const range& b) { return a.begin != b.begin ? a.begin < b.begin : a.number < b.number; });
+  }
+  static const range* find(const base::pod_vector<range>& all, std::uint64_t address) {
+    std::size_t after = 0;
+    for (std::size_t end = all.size(); after != end;) {
+      const std::size_t middle = after + (end - after) / 2;
+      if (all[middle].begin <= address) after = middle + 1;
+      else end = middle;
+    }
+    const range* found = nullptr;
+    for (std::size_t i = after; i != 0 && all[i - 1].begin == all[after - 1].begin; --i)
+      if (address - all[i - 1].begin < all[i - 1].size) found = &all[i - 1];
+    return found;
+  }
+
+  void read_functions() {
+    functions_read_ = true;
+    const int count = std::min(dw_.module_getsymtab(module_), 1 << binding_shift);
+    for (int i = 1; i < count; ++i) {
+      enum { global = 1, function = 2, chosen_at_start = 10 };  // STB_GLOBAL, STT_FUNC, STT_GNU_IFUNC
+      elf_symbol symbol;
+      std::uint64_t begin;
+      if (dw_.module_getsym_info(module_, i, &symbol, &begin, nullptr, nullptr, nullptr) == nullptr || symbol.section == 0)
+        continue;
+      const unsigned type = symbol.info & 15u, binding = symbol.info >> 4;
+      if (type != function && type != chosen_at_start) continue;
+      const std::uint32_t order = binding == global ? 0 : binding > global ? 1 : 2;  // a local one last
+      add(functions_, begin, symbol.size, order << binding_shift | static_cast<std::uint32_t>(i));
+    }
+    sort(functions_);
+  }
+
+  void read_units() {
+    units_read_ = true;
+    for (dwarf_die* unit = nullptr; (unit = dw_.module_nextcu(module_, unit, &bias_)) != nullptr;) {
+      const auto number = static_cast<std::uint32_t>(units_.size());
+      units_.push_back(unit);
+      std::uint64_t base = 0, begin = 0, end = 0;
+      for (std::ptrdiff_t at = 0; (at = dw_.ranges(unit, at, &base, &begin, &end)) > 0;)
+        add(unit_ranges_, begin, end - begin, number);
+    }
+    sort(unit_ranges_);
+  }
+
+  const libdw& dw_;
+  dwfl_module* const module_;
+  code_index* const next_;
+  base::pod_vector<range> functions_, unit_ranges_;  // by begin; `number` of a function: 2 bits of its binding, then its symbol
+  base::pod_vector<dwarf_die*> units_;
+  std::uint64_t bias_ = 0;
+  bool functions_read_ = false, units_read_ = false;
+};
+
+}  // namespace detail
+}  // namespace reports
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/report/code_place.hpp
 #ifndef WHYWAIT_REPORT_CODE_PLACE_HPP
 #define WHYWAIT_REPORT_CODE_PLACE_HPP
@@ -44114,109 +44356,6 @@ inline module_offset module_offset_of(const void* address) noexcept {
   out.offset = reinterpret_cast<uintptr_t>(address) - map->l_addr;  // l_addr is 0 for executables at a fixed address
   return out;
 }
-
-}  // namespace reports
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/report/libdw.hpp
-#ifndef WHYWAIT_REPORT_LIBDW_HPP
-#define WHYWAIT_REPORT_LIBDW_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace reports {
-namespace detail {
-
-struct dwfl;  // opaque types of elfutils' libdwfl
-struct dwfl_module;
-struct dwfl_line;
-struct dwarf_line;
-struct dwarf_files;
-
-/// Dwarf_Die and Dwarf_Attribute of elfutils/libdw.h.
-struct dwarf_die {
-  void* address;
-  void* unit;
-  void* abbreviation;
-  long padding;
-};
-struct dwarf_attribute {
-  unsigned code, form;
-  unsigned char* value;
-  void* unit;
-};
-
-/// Dwfl_Callbacks of elfutils/libdwfl.h (unchanged since ELFUTILS_0.122).
-struct dwfl_callbacks {
-  void (*find_elf)();
-  void (*find_debuginfo)();
-  void (*section_address)();
-  char** debuginfo_path;
-};
-
-/// The functions of libdw.so.1 that are used. The library is loaded when a report is made; users need not link it.
-struct libdw {
-  using any_function = void (*)();
-  dwfl* (*begin)(const dwfl_callbacks*) = nullptr;
-  void (*end)(dwfl*) = nullptr;
-  int (*linux_proc_report)(dwfl*, pid_t) = nullptr;
-  void (*report_begin)(dwfl*) = nullptr;
-  dwfl_module* (*report_elf)(dwfl*, const char* name, const char* file, int descriptor, std::uint64_t base,
-                             bool add_p_vaddr) = nullptr;
-  int (*report_end)(dwfl*, any_function removed, void* argument) = nullptr;
-  dwfl_module* (*addrmodule)(dwfl*, std::uint64_t address) = nullptr;
-  dwfl_line* (*module_getsrc)(dwfl_module*, std::uint64_t address) = nullptr;
-  const char* (*lineinfo)(dwfl_line*, std::uint64_t*, int* line, int*, std::uint64_t*, std::uint64_t*) = nullptr;
-  const char* (*module_addrname)(dwfl_module*, std::uint64_t address) = nullptr;
-  dwarf_die* (*module_nextcu)(dwfl_module*, dwarf_die* last, std::uint64_t* bias) = nullptr;
-  int (*haspc)(dwarf_die*, std::uint64_t address) = nullptr;
-  dwarf_line* (*getsrc_die)(dwarf_die*, std::uint64_t address) = nullptr;
-  int (*lineno)(dwarf_line*, int* line) = nullptr;
-  const char* (*linesrc)(dwarf_line*, std::uint64_t*, std::uint64_t*) = nullptr;
-  int (*child)(dwarf_die*, dwarf_die* result) = nullptr;
-  int (*siblingof)(dwarf_die*, dwarf_die* result) = nullptr;
-  int (*tag)(dwarf_die*) = nullptr;
-  dwarf_attribute* (*attr)(dwarf_die*, unsigned name, dwarf_attribute* result) = nullptr;
-  int (*formudata)(dwarf_attribute*, std::uint64_t* result) = nullptr;
-  int (*getsrcfiles)(dwarf_die* unit, dwarf_files**, std::size_t* count) = nullptr;
-  const char* (*filesrc)(dwarf_files*, std::size_t number, std::uint64_t*, std::uint64_t*) = nullptr;
-  any_function find_elf = nullptr, find_debuginfo = nullptr, section_address = nullptr;
-
-  /// False if the library or one of its functions is missing.
-  bool load(const char* library) noexcept {
-    // NODELETE: the library has thread-local data with destructors; unloading it at exit would gain nothing.
-    void* const handle = ::dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (handle == nullptr) return false;
-    const bool complete =
-        find(handle, "dwfl_begin", begin) && find(handle, "dwfl_end", end) &&
-        find(handle, "dwfl_linux_proc_report", linux_proc_report) && find(handle, "dwfl_report_begin", report_begin) &&
-        find(handle, "dwfl_report_elf", report_elf) && find(handle, "dwfl_report_end", report_end) &&
-        find(handle, "dwfl_addrmodule", addrmodule) && find(handle, "dwfl_module_getsrc", module_getsrc) &&
-        find(handle, "dwfl_lineinfo", lineinfo) && find(handle, "dwfl_module_addrname", module_addrname) &&
-        find(handle, "dwfl_module_nextcu", module_nextcu) && find(handle, "dwarf_haspc", haspc) &&
-        find(handle, "dwarf_getsrc_die", getsrc_die) && find(handle, "dwarf_lineno", lineno) &&
-        find(handle, "dwarf_linesrc", linesrc) && find(handle, "dwarf_child", child) &&
-        find(handle, "dwarf_siblingof", siblingof) && find(handle, "dwarf_tag", tag) && find(handle, "dwarf_attr", attr) &&
-        find(handle, "dwarf_formudata", formudata) && find(handle, "dwarf_getsrcfiles", getsrcfiles) &&
-        find(handle, "dwarf_filesrc", filesrc) && find(handle, "dwfl_linux_proc_find_elf", find_elf) &&
-        find(handle, "dwfl_build_id_find_debuginfo", find_debuginfo) &&
-        find(handle, "dwfl_offline_section_address", section_address);
-    ::dlclose(handle);
-    return complete;
-  }
-
- private:
-  template <class Function>
-  static bool find(void* handle, const char* name, Function*& function) noexcept {
-    function = reinterpret_cast<Function*>(::dlsym(handle, name));
-    return function != nullptr;
-  }
-};
-
-}  // namespace detail
 
 }  // namespace reports
 }  // namespace v0
@@ -44380,6 +44519,7 @@ class symboliser {
   symboliser(const symboliser&) = delete;
   symboliser& operator=(const symboliser&) = delete;
   ~symboliser() {
+    detail::code_index::drop(modules_read_);
     if (session_ != nullptr) dw_.end(session_);
   }
 
@@ -44395,12 +44535,10 @@ class symboliser {
     if (!is_of_library(out.file) || session_ == nullptr) return out;
     const std::uintptr_t inside = reinterpret_cast<std::uintptr_t>(return_address) - 1;
     detail::dwfl_module* const module = dw_.addrmodule(session_, inside);
+    if (module == nullptr) return out;
     std::uint64_t bias = 0;
-    for (detail::dwarf_die* unit = nullptr; module != nullptr && (unit = dw_.module_nextcu(module, unit, &bias)) != nullptr;) {
-      if (dw_.haspc(unit, inside - bias) <= 0) continue;
-      detail::inlined_call(dw_, unit, inside - bias, out.file, out.line);
-      break;
-    }
+    detail::dwarf_die* const unit = index_of(module).unit_at(inside, bias);
+    if (unit != nullptr) detail::inlined_call(dw_, unit, inside - bias, out.file, out.line);
     return out;
   }
 
@@ -44418,9 +44556,9 @@ class symboliser {
     const module_offset where = modules_ != nullptr ? modules_->offset_of(instruction) : module_offset_of(instruction);
     out.module = where.module;
     out.offset = where.offset + (reinterpret_cast<std::uintptr_t>(address) - inside);
-    if (open() && has_room()) {
+    if (!is_of_c_library(out.module) && open() && has_room()) {
       if (detail::dwfl_module* const module = dw_.addrmodule(session_, inside)) {
-        if (const char* const name = dw_.module_addrname(module, inside)) out.function = base::demangle(name);
+        if (const char* const name = index_of(module).function_at(inside)) out.function = base::demangle(name);
         const char* file = nullptr;
         if (detail::dwfl_line* const line = dw_.module_getsrc(module, inside))
           file = dw_.lineinfo(line, nullptr, &out.line, nullptr, nullptr, nullptr);
@@ -44436,17 +44574,19 @@ class symboliser {
     return out;
   }
 
-  /// libdw (0.188 at least) finds a unit by .debug_aranges alone, which clang does not write: search every unit of
-  /// the module.
+  /// The exported symbols of the C library are enough: what calls main, a comparison of qsort or a thread has no line in the
+  /// program. Its debug information takes 80 ms and 28 MiB where it is installed (Debian: libc6-dbg).
+  static bool is_of_c_library(const std::string& module) noexcept { return module.compare(0, 8, "libc.so.") == 0; }
+
+  /// libdw (0.188 at least) finds a unit by .debug_aranges alone, which clang does not write.
   const char* search_units(detail::dwfl_module* module, std::uint64_t address, int& line_number) {
     std::uint64_t bias = 0;
-    for (detail::dwarf_die* unit = nullptr; (unit = dw_.module_nextcu(module, unit, &bias)) != nullptr;) {
-      if (dw_.haspc(unit, address - bias) <= 0) continue;
-      detail::dwarf_line* const line = dw_.getsrc_die(unit, address - bias);
-      if (line != nullptr && dw_.lineno(line, &line_number) == 0) return dw_.linesrc(line, nullptr, nullptr);
-    }
-    return nullptr;
+    detail::dwarf_die* const unit = index_of(module).unit_at(address, bias);
+    detail::dwarf_line* const line = unit != nullptr ? dw_.getsrc_die(unit, address - bias) : nullptr;
+    return line != nullptr && dw_.lineno(line, &line_number) == 0 ? dw_.linesrc(line, nullptr, nullptr) : nullptr;
   }
+
+  detail::code_index& index_of(detail::dwfl_module* module) { return detail::code_index::of(module, modules_read_, dw_); }
 
   bool open() {
     if (library_ == nullptr) return session_ != nullptr;
@@ -44486,6 +44626,7 @@ class symboliser {
   detail::libdw dw_;
   detail::dwfl_callbacks callbacks_{};  ///< libdwfl keeps a pointer to it
   detail::dwfl* session_ = nullptr;
+  detail::code_index* modules_read_ = nullptr;
 };
 
 /// Moves the symbols of an address into a place of the name table.
@@ -45632,8 +45773,15 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
+/// Functions and lines of call sites that were read from debug information: about 80 bytes per site.
+struct call_sources {
+  base::key_map places;  ///< index in `sources` by key of the call site
+  base::pod_vector<explain::source_keys> sources;
+};
+
 /// Replaces the process-local numbers in a process's records by keys that are the same on all ranks, and resolves keys
-/// to places. Does not own the records; create it when recording has stopped.
+/// to places. Does not own the records; create it when recording has stopped. Debug information is opened by the first
+/// function that needs it, which takes milliseconds, and stays open as long as the object.
 class process_names final : public explain::function_names {
  public:
   /// Sets the keys in `all.history`. `sources` is code that the compiler counted or timed, or null; `code` its blocks,
@@ -45652,44 +45800,37 @@ class process_names final : public explain::function_names {
     for (std::size_t i = 0; i != all.threads.size(); ++i) add_calls(all.history.locations[i], all.threads[i].sites);
   }
 
-  /// Places of the `keys` that this process recorded. Reads debug information, which takes milliseconds.
+  /// `source_of` then reads each call site once for all objects that share `known`, which must outlive this object.
+  void remember_in(call_sources& known) noexcept { remembered_ = &known; }
+
+  /// Places of the `keys` that this process recorded. Reads debug information.
   base::names names_of(const base::vector<core::stable_key>& keys) const {
     base::names found;
-    reports::symboliser symbols("libdw.so.1", modules_);
     for (core::stable_key key : keys) {
       if (const base::place* const lines = code_ != nullptr ? code_->find(key) : nullptr) found.add(key, *lines);
       const std::uint32_t known = known_.find(key);
       if (known == base::key_map::none) continue;
       const meaning& m = meanings_[known];
-      found.add(key, m.calls != nullptr ? place_of_call(symbols, *m.calls, m.number) : place_of_block(symbols, m.number));
+      found.add(key, m.calls != nullptr ? place_of_call(*m.calls, m.number) : place_of_block(m.number));
     }
     return found;
   }
   /// The regions and steps of this name. Reads debug information if the compiler marked functions as regions.
   base::vector<core::stable_key> blocks_called(const std::string& name) const {
     base::vector<core::stable_key> found;
-    reports::symboliser symbols("libdw.so.1", modules_);
     for (std::uint32_t number = 1; number < sites_.size(); ++number)
-      if (name_of_site(symbols, number) == name) found.push_back(sites_[number].key);
+      if (name_of_site(number) == name) found.push_back(sites_[number].key);
     return found;
   }
-  /// Reads the symbols of the process the first time.
+  /// Reads debug information.
   explain::source_keys source_of(core::stable_key call_site) override {
     const std::uint32_t known = known_.find(call_site);
     if (known == base::key_map::none || meanings_[known].calls == nullptr) return {};
-    if (symbols_ == nullptr) symbols_.reset(new reports::symboliser("libdw.so.1", modules_));
-    const meaning& m = meanings_[known];
-    const void* from = nullptr;
-    explain::source_keys found = keys_of(code_of_site(*symbols_, *m.calls, m.number, from));
-    if (found.function == 0) return {};
-    if (from != nullptr) {
-      const explain::source_keys caller = keys_of(symbols_->of_call(from));
-      found.function = core::combine(found.function, caller.function);
-      found.line = found.line != 0 && caller.line != 0 ? core::combine(found.line, caller.line) : 0;
-    }
-    found.function = core::combine(found.function, static_cast<std::uint64_t>((*m.calls)[m.number].call));
-    if (found.line != 0) found.line = core::combine(found.line, found.function);
-    return found;
+    if (remembered_ == nullptr) return read_source(meanings_[known]);
+    const auto fresh = static_cast<std::uint32_t>(remembered_->sources.size());
+    const std::uint32_t at = remembered_->places.intern(call_site, fresh);
+    if (at == fresh) remembered_->sources.push_back(read_source(meanings_[known]));
+    return remembered_->sources[at];
   }
   bool contains(core::stable_key key) const override {
     return known_.find(key) != base::key_map::none || (code_ != nullptr && code_->find(key) != nullptr);
@@ -45730,6 +45871,25 @@ class process_names final : public explain::function_names {
     }
   }
 
+  reports::symboliser& symbols() const {
+    if (symbols_ == nullptr) symbols_.reset(new reports::symboliser("libdw.so.1", modules_));
+    return *symbols_;
+  }
+
+  explain::source_keys read_source(const meaning& m) const {
+    const void* from = nullptr;
+    explain::source_keys found = keys_of(code_of_site(*m.calls, m.number, from));
+    if (found.function == 0) return {};
+    if (from != nullptr) {
+      const explain::source_keys caller = keys_of(symbols().of_call(from));
+      found.function = core::combine(found.function, caller.function);
+      found.line = found.line != 0 && caller.line != 0 ? core::combine(found.line, caller.line) : 0;
+    }
+    found.function = core::combine(found.function, static_cast<std::uint64_t>((*m.calls)[m.number].call));
+    if (found.line != 0) found.line = core::combine(found.line, found.function);
+    return found;
+  }
+
   static explain::source_keys keys_of(const reports::code_place& place) {
     explain::source_keys keys;
     if (place.function.empty()) return keys;
@@ -45758,9 +45918,9 @@ class process_names final : public explain::function_names {
     return key;
   }
 
-  reports::code_place code_of_call(reports::symboliser& symbols, const void* address) const {
+  reports::code_place code_of_call(const void* address) const {
     const std::uint32_t script = core::script_site_of(address);
-    if (script == 0 || script >= sites_.size()) return symbols.of_call(address);
+    if (script == 0 || script >= sites_.size()) return symbols().of_call(address);
     reports::code_place code;
     code.module = code.file = sites_[script].file;
     code.function = sites_[script].name;
@@ -45770,15 +45930,14 @@ class process_names final : public explain::function_names {
 
   // The call in the program's own code: thread primitives are called through the C++ library (std::lock_guard), inlined or not.
   // `from`: what called the function of that place; null: not known.
-  reports::code_place code_of_site(reports::symboliser& symbols, const record::call_site_table& calls, std::uint32_t number,
-                                   const void*& from) const {
+  reports::code_place code_of_site(const record::call_site_table& calls, std::uint32_t number, const void*& from) const {
     return_addresses frames;
     const std::uint32_t count = calls.frames(number, frames);
     from = frames[1];
-    if (!core::is_of_threads(calls[number].call)) return code_of_call(symbols, frames[0]);
-    reports::code_place code = symbols.of_call_outside(frames[0]);
+    if (!core::is_of_threads(calls[number].call)) return code_of_call(frames[0]);
+    reports::code_place code = symbols().of_call_outside(frames[0]);
     for (std::uint32_t i = 1; i != count && frames[i] != nullptr && is_of_library(code); ++i) {
-      reports::code_place outer = symbols.of_call_outside(frames[i]);
+      reports::code_place outer = symbols().of_call_outside(frames[i]);
       if (is_of_library(outer)) continue;
       code = std::move(outer);
       from = i + 1 != count ? frames[i + 1] : nullptr;
@@ -45794,28 +45953,28 @@ class process_names final : public explain::function_names {
     return code.file.empty() ? code.function.compare(0, 5, "std::") == 0 : reports::is_of_library(code.file);
   }
 
-  base::place place_of_call(reports::symboliser& symbols, const record::call_site_table& calls, std::uint32_t number) const {
+  base::place place_of_call(const record::call_site_table& calls, std::uint32_t number) const {
     const record::call_site& site = calls[number];
     std::string region;
     for (std::uint32_t level = 0; level < site.depth; ++level) {
       if (level != 0) region += '/';
-      region += name_of_site(symbols, calls.region(site, level));
+      region += name_of_site(calls.region(site, level));
     }
     const void* from = nullptr;
-    reports::code_place code = code_of_site(symbols, calls, number, from);
+    reports::code_place code = code_of_site(calls, number, from);
     base::place p = reports::call_place(std::move(code), core::name_of(site.call), std::move(region));
-    if (from != nullptr) p.caller = base::function_text(reports::call_place(symbols.of_call(from), {}, {}));
+    if (from != nullptr) p.caller = base::function_text(reports::call_place(symbols().of_call(from), {}, {}));
     return p;
   }
 
   // The name of a function that the compiler marked as a region is resolved from its address on demand.
-  std::string name_of_site(reports::symboliser& symbols, std::uint32_t number) const {
+  std::string name_of_site(std::uint32_t number) const {
     if (number >= functions_.size() || functions_[number] == 0) return sites_[number].name;
-    const reports::code_place code = symbols.of_code(reinterpret_cast<const void*>(functions_[number]));
+    const reports::code_place code = symbols().of_code(reinterpret_cast<const void*>(functions_[number]));
     return code.function.empty() ? std::string(sites_[number].name) : base::short_name(code.function);
   }
 
-  base::place place_of_block(reports::symboliser& symbols, std::uint32_t number) const {
+  base::place place_of_block(std::uint32_t number) const {
     const core::site_info& site = sites_[number];
     base::place p;
     p.name = site.name;
@@ -45823,8 +45982,8 @@ class process_names final : public explain::function_names {
     p.file = site.file;
     p.line = static_cast<int>(site.line);
     if (number < functions_.size() && functions_[number] != 0) {
-      p.name = name_of_site(symbols, number);
-      reports::put_code(p, symbols.of_code(reinterpret_cast<const void*>(functions_[number])));
+      p.name = name_of_site(number);
+      reports::put_code(p, symbols().of_code(reinterpret_cast<const void*>(functions_[number])));
     }
     return p;
   }
@@ -45835,7 +45994,8 @@ class process_names final : public explain::function_names {
   base::pod_vector<std::uintptr_t> functions_;  // by site number: address of a function that the compiler marked, or 0
   base::key_map known_;  // index in meanings_
   base::pod_vector<meaning> meanings_;
-  std::unique_ptr<reports::symboliser> symbols_;  // for source_of
+  call_sources* remembered_ = nullptr;
+  mutable std::unique_ptr<reports::symboliser> symbols_;
 };
 
 }  // namespace finalize
@@ -59813,6 +59973,7 @@ struct explained_so_far {
   run_profile profile;
   asked_questions asked;
   traced_calls calls;                   ///< on rank 0
+  call_sources sources;                 ///< of this rank's calls
   base::pod_vector<std::uint32_t> ran;  ///< blocks counted by compiler instrumentation, sorted
   std::unique_ptr<coverage::code_blocks> code;
   run_so_far run;
@@ -59876,6 +60037,7 @@ class epoch {
     settings_.clock_error_ns = clock_error_ns_;
     settings_.threshold_ns = std::max(settings_.threshold_ns, 2 * settings_.clock_error_ns);
     settings_.clocks = &clocks::virtual_clocks;
+    names_->remember_in(so_far_.sources);
     settings_.functions = names_.get();
     update_questions(so_far_.asked, process, *names_, team_);
     settings_.questions = so_far_.asked.clocks;
@@ -62477,11 +62639,12 @@ class dead_job {
     base::vector<core::stable_key> keys = keys_to_name(found);
     base::names names;
     // The first process that recorded a key names it, because reading debug information is slow.
-    for (const auto& each : named) {
+    for (auto& each : named) {
       base::vector<core::stable_key> mine;
       for (core::stable_key key : keys)
         if (names.find(key) == nullptr && each->contains(key)) mine.push_back(key);
       if (!mine.empty()) names.add(each->names_of(mine));
+      each.reset();  // its debug information
     }
     names.clear_needless_callers();
     return reports::assemble(found, names, facts);

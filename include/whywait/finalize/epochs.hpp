@@ -61,6 +61,7 @@ struct explained_so_far {
   run_profile profile;
   asked_questions asked;
   traced_calls calls;                   ///< on rank 0
+  call_sources sources;                 ///< of this rank's calls
   base::pod_vector<std::uint32_t> ran;  ///< blocks counted by compiler instrumentation, sorted
   std::unique_ptr<coverage::code_blocks> code;
   run_so_far run;
@@ -124,6 +125,7 @@ class epoch {
     settings_.clock_error_ns = clock_error_ns_;
     settings_.threshold_ns = std::max(settings_.threshold_ns, 2 * settings_.clock_error_ns);
     settings_.clocks = &clocks::virtual_clocks;
+    names_->remember_in(so_far_.sources);
     settings_.functions = names_.get();
     update_questions(so_far_.asked, process, *names_, team_);
     settings_.questions = so_far_.asked.clocks;

@@ -29,8 +29,15 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
+/// Functions and lines of call sites that were read from debug information: about 80 bytes per site.
+struct call_sources {
+  base::key_map places;  ///< index in `sources` by key of the call site
+  base::pod_vector<explain::source_keys> sources;
+};
+
 /// Replaces the process-local numbers in a process's records by keys that are the same on all ranks, and resolves keys
-/// to places. Does not own the records; create it when recording has stopped.
+/// to places. Does not own the records; create it when recording has stopped. Debug information is opened by the first
+/// function that needs it, which takes milliseconds, and stays open as long as the object.
 class process_names final : public explain::function_names {
  public:
   /// Sets the keys in `all.history`. `sources` is code that the compiler counted or timed, or null; `code` its blocks,
@@ -49,44 +56,37 @@ class process_names final : public explain::function_names {
     for (std::size_t i = 0; i != all.threads.size(); ++i) add_calls(all.history.locations[i], all.threads[i].sites);
   }
 
-  /// Places of the `keys` that this process recorded. Reads debug information, which takes milliseconds.
+  /// `source_of` then reads each call site once for all objects that share `known`, which must outlive this object.
+  void remember_in(call_sources& known) noexcept { remembered_ = &known; }
+
+  /// Places of the `keys` that this process recorded. Reads debug information.
   base::names names_of(const base::vector<core::stable_key>& keys) const {
     base::names found;
-    reports::symboliser symbols("libdw.so.1", modules_);
     for (core::stable_key key : keys) {
       if (const base::place* const lines = code_ != nullptr ? code_->find(key) : nullptr) found.add(key, *lines);
       const std::uint32_t known = known_.find(key);
       if (known == base::key_map::none) continue;
       const meaning& m = meanings_[known];
-      found.add(key, m.calls != nullptr ? place_of_call(symbols, *m.calls, m.number) : place_of_block(symbols, m.number));
+      found.add(key, m.calls != nullptr ? place_of_call(*m.calls, m.number) : place_of_block(m.number));
     }
     return found;
   }
   /// The regions and steps of this name. Reads debug information if the compiler marked functions as regions.
   base::vector<core::stable_key> blocks_called(const std::string& name) const {
     base::vector<core::stable_key> found;
-    reports::symboliser symbols("libdw.so.1", modules_);
     for (std::uint32_t number = 1; number < sites_.size(); ++number)
-      if (name_of_site(symbols, number) == name) found.push_back(sites_[number].key);
+      if (name_of_site(number) == name) found.push_back(sites_[number].key);
     return found;
   }
-  /// Reads the symbols of the process the first time.
+  /// Reads debug information.
   explain::source_keys source_of(core::stable_key call_site) override {
     const std::uint32_t known = known_.find(call_site);
     if (known == base::key_map::none || meanings_[known].calls == nullptr) return {};
-    if (symbols_ == nullptr) symbols_.reset(new reports::symboliser("libdw.so.1", modules_));
-    const meaning& m = meanings_[known];
-    const void* from = nullptr;
-    explain::source_keys found = keys_of(code_of_site(*symbols_, *m.calls, m.number, from));
-    if (found.function == 0) return {};
-    if (from != nullptr) {
-      const explain::source_keys caller = keys_of(symbols_->of_call(from));
-      found.function = core::combine(found.function, caller.function);
-      found.line = found.line != 0 && caller.line != 0 ? core::combine(found.line, caller.line) : 0;
-    }
-    found.function = core::combine(found.function, static_cast<std::uint64_t>((*m.calls)[m.number].call));
-    if (found.line != 0) found.line = core::combine(found.line, found.function);
-    return found;
+    if (remembered_ == nullptr) return read_source(meanings_[known]);
+    const auto fresh = static_cast<std::uint32_t>(remembered_->sources.size());
+    const std::uint32_t at = remembered_->places.intern(call_site, fresh);
+    if (at == fresh) remembered_->sources.push_back(read_source(meanings_[known]));
+    return remembered_->sources[at];
   }
   bool contains(core::stable_key key) const override {
     return known_.find(key) != base::key_map::none || (code_ != nullptr && code_->find(key) != nullptr);
@@ -127,6 +127,25 @@ class process_names final : public explain::function_names {
     }
   }
 
+  reports::symboliser& symbols() const {
+    if (symbols_ == nullptr) symbols_.reset(new reports::symboliser("libdw.so.1", modules_));
+    return *symbols_;
+  }
+
+  explain::source_keys read_source(const meaning& m) const {
+    const void* from = nullptr;
+    explain::source_keys found = keys_of(code_of_site(*m.calls, m.number, from));
+    if (found.function == 0) return {};
+    if (from != nullptr) {
+      const explain::source_keys caller = keys_of(symbols().of_call(from));
+      found.function = core::combine(found.function, caller.function);
+      found.line = found.line != 0 && caller.line != 0 ? core::combine(found.line, caller.line) : 0;
+    }
+    found.function = core::combine(found.function, static_cast<std::uint64_t>((*m.calls)[m.number].call));
+    if (found.line != 0) found.line = core::combine(found.line, found.function);
+    return found;
+  }
+
   static explain::source_keys keys_of(const reports::code_place& place) {
     explain::source_keys keys;
     if (place.function.empty()) return keys;
@@ -155,9 +174,9 @@ class process_names final : public explain::function_names {
     return key;
   }
 
-  reports::code_place code_of_call(reports::symboliser& symbols, const void* address) const {
+  reports::code_place code_of_call(const void* address) const {
     const std::uint32_t script = core::script_site_of(address);
-    if (script == 0 || script >= sites_.size()) return symbols.of_call(address);
+    if (script == 0 || script >= sites_.size()) return symbols().of_call(address);
     reports::code_place code;
     code.module = code.file = sites_[script].file;
     code.function = sites_[script].name;
@@ -167,15 +186,14 @@ class process_names final : public explain::function_names {
 
   // The call in the program's own code: thread primitives are called through the C++ library (std::lock_guard), inlined or not.
   // `from`: what called the function of that place; null: not known.
-  reports::code_place code_of_site(reports::symboliser& symbols, const record::call_site_table& calls, std::uint32_t number,
-                                   const void*& from) const {
+  reports::code_place code_of_site(const record::call_site_table& calls, std::uint32_t number, const void*& from) const {
     return_addresses frames;
     const std::uint32_t count = calls.frames(number, frames);
     from = frames[1];
-    if (!core::is_of_threads(calls[number].call)) return code_of_call(symbols, frames[0]);
-    reports::code_place code = symbols.of_call_outside(frames[0]);
+    if (!core::is_of_threads(calls[number].call)) return code_of_call(frames[0]);
+    reports::code_place code = symbols().of_call_outside(frames[0]);
     for (std::uint32_t i = 1; i != count && frames[i] != nullptr && is_of_library(code); ++i) {
-      reports::code_place outer = symbols.of_call_outside(frames[i]);
+      reports::code_place outer = symbols().of_call_outside(frames[i]);
       if (is_of_library(outer)) continue;
       code = std::move(outer);
       from = i + 1 != count ? frames[i + 1] : nullptr;
@@ -191,28 +209,28 @@ class process_names final : public explain::function_names {
     return code.file.empty() ? code.function.compare(0, 5, "std::") == 0 : reports::is_of_library(code.file);
   }
 
-  base::place place_of_call(reports::symboliser& symbols, const record::call_site_table& calls, std::uint32_t number) const {
+  base::place place_of_call(const record::call_site_table& calls, std::uint32_t number) const {
     const record::call_site& site = calls[number];
     std::string region;
     for (std::uint32_t level = 0; level < site.depth; ++level) {
       if (level != 0) region += '/';
-      region += name_of_site(symbols, calls.region(site, level));
+      region += name_of_site(calls.region(site, level));
     }
     const void* from = nullptr;
-    reports::code_place code = code_of_site(symbols, calls, number, from);
+    reports::code_place code = code_of_site(calls, number, from);
     base::place p = reports::call_place(std::move(code), core::name_of(site.call), std::move(region));
-    if (from != nullptr) p.caller = base::function_text(reports::call_place(symbols.of_call(from), {}, {}));
+    if (from != nullptr) p.caller = base::function_text(reports::call_place(symbols().of_call(from), {}, {}));
     return p;
   }
 
   // The name of a function that the compiler marked as a region is resolved from its address on demand.
-  std::string name_of_site(reports::symboliser& symbols, std::uint32_t number) const {
+  std::string name_of_site(std::uint32_t number) const {
     if (number >= functions_.size() || functions_[number] == 0) return sites_[number].name;
-    const reports::code_place code = symbols.of_code(reinterpret_cast<const void*>(functions_[number]));
+    const reports::code_place code = symbols().of_code(reinterpret_cast<const void*>(functions_[number]));
     return code.function.empty() ? std::string(sites_[number].name) : base::short_name(code.function);
   }
 
-  base::place place_of_block(reports::symboliser& symbols, std::uint32_t number) const {
+  base::place place_of_block(std::uint32_t number) const {
     const core::site_info& site = sites_[number];
     base::place p;
     p.name = site.name;
@@ -220,8 +238,8 @@ class process_names final : public explain::function_names {
     p.file = site.file;
     p.line = static_cast<int>(site.line);
     if (number < functions_.size() && functions_[number] != 0) {
-      p.name = name_of_site(symbols, number);
-      reports::put_code(p, symbols.of_code(reinterpret_cast<const void*>(functions_[number])));
+      p.name = name_of_site(number);
+      reports::put_code(p, symbols().of_code(reinterpret_cast<const void*>(functions_[number])));
     }
     return p;
   }
@@ -232,7 +250,8 @@ class process_names final : public explain::function_names {
   base::pod_vector<std::uintptr_t> functions_;  // by site number: address of a function that the compiler marked, or 0
   base::key_map known_;  // index in meanings_
   base::pod_vector<meaning> meanings_;
-  std::unique_ptr<reports::symboliser> symbols_;  // for source_of
+  call_sources* remembered_ = nullptr;
+  mutable std::unique_ptr<reports::symboliser> symbols_;
 };
 
 }  // namespace finalize

@@ -159,11 +159,12 @@ class dead_job {
     base::vector<core::stable_key> keys = keys_to_name(found);
     base::names names;
     // The first process that recorded a key names it, because reading debug information is slow.
-    for (const auto& each : named) {
+    for (auto& each : named) {
       base::vector<core::stable_key> mine;
       for (core::stable_key key : keys)
         if (names.find(key) == nullptr && each->contains(key)) mine.push_back(key);
       if (!mine.empty()) names.add(each->names_of(mine));
+      each.reset();  // its debug information
     }
     names.clear_needless_callers();
     return reports::assemble(found, names, facts);

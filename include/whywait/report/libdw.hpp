@@ -31,6 +31,14 @@ struct dwarf_attribute {
   void* unit;
 };
 
+/// Elf64_Sym of elf.h. libdw also gives it for 32-bit modules.
+struct elf_symbol {
+  std::uint32_t name;
+  unsigned char info, other;
+  std::uint16_t section;
+  std::uint64_t value, size;
+};
+
 /// Dwfl_Callbacks of elfutils/libdwfl.h (unchanged since ELFUTILS_0.122).
 struct dwfl_callbacks {
   void (*find_elf)();
@@ -54,6 +62,11 @@ struct libdw {
   const char* (*lineinfo)(dwfl_line*, std::uint64_t*, int* line, int*, std::uint64_t*, std::uint64_t*) = nullptr;
   const char* (*module_addrname)(dwfl_module*, std::uint64_t address) = nullptr;
   dwarf_die* (*module_nextcu)(dwfl_module*, dwarf_die* last, std::uint64_t* bias) = nullptr;
+  int (*module_getsymtab)(dwfl_module*) = nullptr;
+  const char* (*module_getsym_info)(dwfl_module*, int number, elf_symbol*, std::uint64_t* address, std::uint32_t* section,
+                                    void** elf, std::uint64_t* bias) = nullptr;
+  std::ptrdiff_t (*ranges)(dwarf_die*, std::ptrdiff_t offset, std::uint64_t* base, std::uint64_t* begin,
+                           std::uint64_t* end) = nullptr;
   int (*haspc)(dwarf_die*, std::uint64_t address) = nullptr;
   dwarf_line* (*getsrc_die)(dwarf_die*, std::uint64_t address) = nullptr;
   int (*lineno)(dwarf_line*, int* line) = nullptr;
@@ -78,6 +91,8 @@ struct libdw {
         find(handle, "dwfl_report_elf", report_elf) && find(handle, "dwfl_report_end", report_end) &&
         find(handle, "dwfl_addrmodule", addrmodule) && find(handle, "dwfl_module_getsrc", module_getsrc) &&
         find(handle, "dwfl_lineinfo", lineinfo) && find(handle, "dwfl_module_addrname", module_addrname) &&
+        find(handle, "dwfl_module_getsymtab", module_getsymtab) &&
+        find(handle, "dwfl_module_getsym_info", module_getsym_info) && find(handle, "dwarf_ranges", ranges) &&
         find(handle, "dwfl_module_nextcu", module_nextcu) && find(handle, "dwarf_haspc", haspc) &&
         find(handle, "dwarf_getsrc_die", getsrc_die) && find(handle, "dwarf_lineno", lineno) &&
         find(handle, "dwarf_linesrc", linesrc) && find(handle, "dwarf_child", child) &&

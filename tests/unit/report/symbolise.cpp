@@ -14,7 +14,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "../../temporary_folder.hpp"
 
@@ -89,6 +92,8 @@ class library {
   library(const library&) = delete;
   library& operator=(const library&) = delete;
 
+  char* address(const char* name) const { return static_cast<char*>(::dlsym(handle_, name)); }
+
   /// Calls a function of the library. Returns the line of the call and stores the return address in `seen_address`.
   int call(const char* name) const {
     auto* const function = reinterpret_cast<int (*)(void (*)())>(::dlsym(handle_, name));
@@ -125,6 +130,61 @@ TEST_CASE("C++ functions are demangled completely") {
   CHECK(where.line == line);
   CHECK(where.function.find("symbols::solver<double, std::array<int, 3") == 0);
   CHECK(short_name(where.function) == "symbols::solver<...>::step");
+}
+
+TEST_CASE("each function of a library has one of the names that its symbol table gives to that place") {
+  const library plugin(without::nothing);
+  const std::string bytes = read(std::getenv("WHYWAIT_FIXTURE_SYMBOLS"));
+  const auto at = [&bytes](std::size_t offset, auto& value) { std::memcpy(&value, bytes.data() + offset, sizeof value); };
+  Elf64_Ehdr header;
+  at(0, header);
+  std::map<std::uint64_t, std::pair<std::uint64_t, std::set<std::string>>> functions;  // size and names by address
+  for (std::size_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr table, names;
+    at(header.e_shoff + i * sizeof table, table);
+    if (table.sh_type != SHT_SYMTAB) continue;
+    at(header.e_shoff + table.sh_link * sizeof names, names);
+    for (std::size_t n = 0; n != table.sh_size / sizeof(Elf64_Sym); ++n) {
+      Elf64_Sym symbol;
+      at(table.sh_offset + n * sizeof symbol, symbol);
+      if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0) continue;
+      functions[symbol.st_value].first = symbol.st_size;
+      functions[symbol.st_value].second.insert(demangle(bytes.data() + names.sh_offset + symbol.st_name));
+    }
+  }
+  REQUIRE(functions.size() >= 3);
+  std::uint64_t plain = 0;
+  for (const auto& [value, f] : functions)
+    if (f.second.count("symbols_plain_call") != 0) plain = value;
+  REQUIRE(functions[plain].second.size() == 2);  // with the local name
+  char* const base = plugin.address("symbols_plain_call") - plain;
+  symboliser look;
+  for (const auto& [value, f] : functions) {
+    for (const std::uint64_t inside : {value, value + f.first / 2, value + f.first - 1}) {
+      const code_place where = look.of_code(base + inside);
+      CAPTURE(where.function);
+      CHECK(f.second.count(where.function) == 1);
+      CHECK(where.offset == inside);
+      if (value == plain) CHECK(where.function == "symbols_plain_call");
+    }
+  }
+}
+
+TEST_CASE("code behind a label without a size is found") {
+  const library plugin(without::nothing);
+  symboliser look;
+  CHECK(look.of_code(plugin.address("symbols_label") + 1).function == "symbols_label");
+}
+
+TEST_CASE("of the C library only exported names are read, although it has debug information") {
+  const library plugin(without::nothing, "libc.so.7");
+  symboliser look;
+  plugin.call("symbols_plain_call");
+  const code_place where = look.of_call(seen_address);
+  CHECK(where.module == "libc.so.7");
+  CHECK(where.function == "symbols_plain_call");
+  CHECK(where.file.empty());
+  CHECK(where.line == 0);
 }
 
 TEST_CASE("a call in the program itself is found at any load address") {

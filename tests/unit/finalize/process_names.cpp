@@ -1,0 +1,105 @@
+#include <whywait/finalize/process_names.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+using namespace whywait;
+using core::mpi_call;
+using record::call_site;
+using record::call_site_table;
+
+namespace process_names_tests {
+
+const void* seen_address = nullptr;
+[[gnu::noinline]] void seen() { seen_address = __builtin_return_address(0); }
+[[gnu::noinline]] void first_caller() {
+  seen();
+  __asm__ volatile("");  // prevents a tail call
+}
+[[gnu::noinline]] void second_caller() {
+  seen();
+  __asm__ volatile("");
+}
+
+struct no_regions {
+  static core::stable_key path() { return 1; }
+  static std::uint32_t depth() { return 0; }
+  static std::uint32_t open_region(std::uint32_t) { return 0; }
+};
+struct only_address {
+  const void* address;
+  static const void* read(const call_site::return_slot&) { return nullptr; }
+  static record::found_caller find(std::uint32_t) { return {}; }
+};
+
+/// A process whose only thread called MPI_Send in two functions.
+struct process {
+  process() {
+    REQUIRE(sites.open());
+    REQUIRE(calls.open());
+    for (void (*const call)() : {&first_caller, &second_caller}) {
+      call();
+      calls.find_or_add(only_address{seen_address}, mpi_call::Send, no_regions{});
+    }
+    all.history.locations.resize(1);
+    all.threads.resize(1);
+    all.threads[0].sites = &calls;
+  }
+  ~process() { calls.release(); }
+  core::stable_key key(std::size_t number) const { return all.history.locations[0].call_sites[number]; }
+
+  core::site_table sites;
+  call_site_table calls;
+  finalize::process_records all;
+};
+
+TEST_CASE("call sites in the same function have the same source, in another another") {
+  process p;
+  finalize::process_names names(p.all, p.sites);
+  const explain::source_keys first = names.source_of(p.key(1)), second = names.source_of(p.key(2));
+  CHECK(first.function != 0);
+  CHECK(second.function != 0);
+  CHECK(first.function != second.function);
+  CHECK(names.source_of(p.key(1)).function == first.function);
+  CHECK(names.source_of(12345).function == 0);
+}
+
+TEST_CASE("a source is read once for all epochs that remember it") {
+  process p;
+  finalize::call_sources known;
+  explain::source_keys first;
+  {
+    finalize::process_names names(p.all, p.sites);
+    names.remember_in(known);
+    first = names.source_of(p.key(1));
+    CHECK(known.sources.size() == 1);
+    CHECK(names.source_of(p.key(1)).function == first.function);
+    CHECK(known.sources.size() == 1);
+  }
+  known.sources[0].line = 4711;  // what debug information cannot say
+  finalize::process_names names(p.all, p.sites);
+  names.remember_in(known);
+  CHECK(names.source_of(p.key(1)).function == first.function);
+  CHECK(names.source_of(p.key(1)).line == 4711);
+  CHECK(names.source_of(p.key(2)).function != first.function);
+  CHECK(known.sources.size() == 2);
+}
+
+TEST_CASE("a call site has its name after its source was asked for") {
+  process p;
+  finalize::process_names names(p.all, p.sites);
+  const explain::source_keys source = names.source_of(p.key(1));
+  base::vector<core::stable_key> keys;
+  keys.push_back(p.key(1));
+  const base::names found = names.names_of(keys);
+  const base::place* const where = found.find(p.key(1));
+  REQUIRE(where != nullptr);
+  CHECK(where->call == "MPI_Send");
+  CHECK(where->function.find("first_caller") != std::string::npos);
+  CHECK(source.function != 0);
+}
+
+}  // namespace process_names_tests
