@@ -9,6 +9,8 @@
 #include <whywait/mpi/failure.hpp>
 #include <whywait/mpi/mpi_header.hpp>
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -224,8 +226,8 @@ class mpi_transport {
     return true;
   }
 
-  void send_message(std::int32_t to, int tag, packet& out) {
-    // Reuse the buffers of completed sends. Small sends complete immediately.
+  // Keeps the buffers of completed sends for later ones. Small sends complete immediately.
+  void release_sent() {
     while (sendings_ != nullptr) {
       int over = 0;
       PMPI_Test(&sendings_->request, &over, MPI_STATUS_IGNORE);
@@ -240,6 +242,10 @@ class mpi_transport {
       spare_ = free;
       ++spares_;
     }
+  }
+
+  void send_message(std::int32_t to, int tag, packet& out) {
+    release_sent();
     sending* const s = spare_ != nullptr ? spare_ : new sending;
     if (spare_ != nullptr) {
       spare_ = s->next;
@@ -259,7 +265,7 @@ class mpi_transport {
   template <class Take>
   bool receive_all(Take&& take, bool sends) {
     unsigned tries = 0;
-    for (backoff wait;; wait()) {
+    for (backoff wait;;) {
       const auto take_large = [&](int source) {
         receive_large(source);
         take(source, in_.data(), in_.size());
@@ -275,9 +281,14 @@ class mpi_transport {
         if (!receive_messages(take, any)) return false;
         if (any && !sends) return true;
       }
-      if (waiting_.empty()) continue;
-      flush();
-      if (sends && waiting_.empty()) return true;
+      if (!waiting_.empty()) {
+        flush();
+        if (sends && waiting_.empty()) return true;
+      }
+      // Many MPI libraries copy a large packet piece by piece, and each piece needs a call of its sender.
+      release_sent();
+      if (sendings_ == nullptr) wait();
+      else sched_yield();
     }
   }
 
