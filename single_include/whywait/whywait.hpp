@@ -30144,6 +30144,88 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
 
 #endif
 
+// ---- whywait/explain/own_visits.hpp
+#ifndef WHYWAIT_EXPLAIN_OWN_VISITS_HPP
+#define WHYWAIT_EXPLAIN_OWN_VISITS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The visits of one block by a location itself, whatever path it took over. A *stretch* is the code between two
+/// operations of all ranks.
+struct own_use {
+  std::int64_t before = 0;  ///< in the stretches before the current one
+  std::int64_t here = 0;    ///< in the current stretch so far
+  std::int64_t total = 0;   ///< in the whole current stretch
+  std::int64_t ns = 0;      ///< time in the current stretch so far
+
+  std::int64_t sum() const noexcept { return before + here; }
+};
+
+/// The visits of a location to each of its blocks. They define what two locations that run a block at different rates
+/// have both done: the same part of their visits in the stretch (docs/method.md 1.4, lead). Not thread safe.
+class own_visits {
+ public:
+  /// The `stretch` of a location whose stretches are unknown: all of its records are one.
+  static constexpr std::int32_t undivided = -1;
+
+  explicit own_visits(base::memory_pool& memory) noexcept : uses_(memory) {}
+
+  void reserve(std::size_t blocks) { uses_.reserve(blocks); }
+  std::size_t size() const noexcept { return uses_.size(); }
+  own_use operator[](std::size_t block) const noexcept { return block < uses_.size() ? uses_[block] : own_use{}; }
+
+  std::int32_t stretch() const noexcept { return stretch_; }
+  void set_stretch(std::int32_t stretch) noexcept { stretch_ = stretch; }
+
+  /// Adds visits that the current stretch will have.
+  void expect(std::uint32_t block, std::int64_t visits) { at(block).total += visits; }
+  void add(std::uint32_t block, std::int64_t visits, std::int64_t ns) {
+    own_use& u = at(block);
+    u.here += visits;
+    u.ns += ns;
+  }
+  /// Begins the next stretch.
+  void next_stretch() noexcept {
+    ++stretch_;
+    for (own_use& u : uses_) u = {u.before + u.here, 0, 0, 0};
+  }
+
+  /// The own visits at the place at which another location has made `here` of the `total` visits of its stretch; that
+  /// place may lie ahead. The own visits so far if the other location never runs the block there, so that nothing can be
+  /// compared.
+  double where(std::size_t block, std::int32_t stretch, std::int64_t here, std::int64_t total) const noexcept {
+    const own_use u = (*this)[block];
+    if (stretch == stretch_ && total > 0) return static_cast<double>(u.before) + share(u.total, here, total);
+    if (stretch == stretch_ || stretch == undivided || stretch_ == undivided) return static_cast<double>(u.sum());
+    return static_cast<double>(stretch < stretch_ ? u.before : u.before + u.total);
+  }
+
+  /// The part of `visits` that corresponds to `here` of `total`. A multiple of 1/1024, so that sums of such parts are exact
+  /// and do not depend on what was before.
+  static double share(std::int64_t visits, std::int64_t here, std::int64_t total) noexcept {
+    if (visits == total) return static_cast<double>(here);  // nearly always, and without a division
+    const double part = static_cast<double>(visits) * static_cast<double>(here) / static_cast<double>(total);
+    return static_cast<double>(core::nearest(part * 1024)) / 1024;
+  }
+
+ private:
+  own_use& at(std::uint32_t block) {
+    if (block >= uses_.size()) uses_.resize(block + 1);
+    return uses_[block];
+  }
+
+  base::pod_vector<own_use> uses_;
+  std::int32_t stretch_ = 0;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/interval_diff.hpp
 #ifndef WHYWAIT_EXPLAIN_INTERVAL_DIFF_HPP
 #define WHYWAIT_EXPLAIN_INTERVAL_DIFF_HPP
@@ -30246,87 +30328,6 @@ class interval_diff {
   }
 
   std::map<Block, std::pair<block_use, block_use>> sides_;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/own_visits.hpp
-#ifndef WHYWAIT_EXPLAIN_OWN_VISITS_HPP
-#define WHYWAIT_EXPLAIN_OWN_VISITS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// The visits of one block by a location itself, whatever path it took over. A *stretch* is the code between two
-/// operations of all ranks.
-struct own_use {
-  std::int64_t before = 0;  ///< in the stretches before the current one
-  std::int64_t here = 0;    ///< in the current stretch so far
-  std::int64_t total = 0;   ///< in the whole current stretch
-  std::int64_t ns = 0;      ///< time in the current stretch so far
-
-  std::int64_t sum() const noexcept { return before + here; }
-};
-
-/// The visits of a location to each of its blocks. They define what two locations that run a block at different rates
-/// have both done: the same part of their visits in the stretch (docs/method.md 1.4, lead). Not thread safe.
-class own_visits {
- public:
-  /// The `stretch` of a location whose stretches are unknown: all of its records are one.
-  static constexpr std::int32_t undivided = -1;
-
-  explicit own_visits(base::memory_pool& memory) noexcept : uses_(memory) {}
-
-  void reserve(std::size_t blocks) { uses_.reserve(blocks); }
-  std::size_t size() const noexcept { return uses_.size(); }
-  own_use operator[](std::size_t block) const noexcept { return block < uses_.size() ? uses_[block] : own_use{}; }
-
-  std::int32_t stretch() const noexcept { return stretch_; }
-  void set_stretch(std::int32_t stretch) noexcept { stretch_ = stretch; }
-
-  /// Adds visits that the current stretch will have.
-  void expect(std::uint32_t block, std::int64_t visits) { at(block).total += visits; }
-  void add(std::uint32_t block, std::int64_t visits, std::int64_t ns) {
-    own_use& u = at(block);
-    u.here += visits;
-    u.ns += ns;
-  }
-  /// Begins the next stretch.
-  void next_stretch() noexcept {
-    ++stretch_;
-    for (own_use& u : uses_) u = {u.before + u.here, 0, 0, 0};
-  }
-
-  /// The own visits at the place at which another location has made `here` of the `total` visits of its stretch; that
-  /// place may lie ahead. The own visits so far if the other location never runs the block there, so that nothing can be
-  /// compared.
-  double where(std::size_t block, std::int32_t stretch, std::int64_t here, std::int64_t total) const noexcept {
-    const own_use u = (*this)[block];
-    if (stretch == stretch_ && total > 0) return static_cast<double>(u.before) + share(u.total, here, total);
-    if (stretch == stretch_ || stretch == undivided || stretch_ == undivided) return static_cast<double>(u.sum());
-    return static_cast<double>(stretch < stretch_ ? u.before : u.before + u.total);
-  }
-
-  /// The part of `visits` that corresponds to `here` of `total`. A multiple of 1/1024, so that sums of such parts are exact
-  /// and do not depend on what was before.
-  static double share(std::int64_t visits, std::int64_t here, std::int64_t total) noexcept {
-    const double part = static_cast<double>(visits) * static_cast<double>(here) / static_cast<double>(total);
-    return static_cast<double>(core::nearest(part * 1024)) / 1024;
-  }
-
- private:
-  own_use& at(std::uint32_t block) {
-    if (block >= uses_.size()) uses_.resize(block + 1);
-    return uses_[block];
-  }
-
-  base::pod_vector<own_use> uses_;
-  std::int32_t stretch_ = 0;
 };
 
 }  // namespace explain
@@ -30634,10 +30635,11 @@ enum class snapshot_mode : std::uint8_t {
   relative  ///< what the causer did since it took over the path of the waiter's record `base`; sent ahead
 };
 
-/// The head of a snapshot; its entries follow. `record` and `location` are those of the waiter.
+/// The head of a snapshot. `record` and `location` are those of the waiter.
 struct snapshot_head {
   std::uint32_t record;
   std::uint32_t entries;
+  std::uint32_t sent;  ///< entries that follow the head (changed_entries.hpp)
   std::uint32_t base;  ///< relative: the waiter's record whose path the causer took over
   std::uint16_t location;
   snapshot_mode mode;
@@ -30687,6 +30689,59 @@ inline base::vector<residual_term> terms_of(const path_profile& profile, const b
   }
   return terms;
 }
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/changed_entries.hpp
+#ifndef WHYWAIT_EXPLAIN_CHANGED_ENTRIES_HPP
+#define WHYWAIT_EXPLAIN_CHANGED_ENTRIES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Snapshots of a program with many blocks are sent as what changed since the last one of the same kind to the same rank: most
+/// blocks did not run in between. Sender and receiver keep that one; packets between two ranks stay in order. Shorter snapshots
+/// are sent whole, and nothing is kept of them.
+class changed_entries {
+ public:
+  static constexpr std::uint32_t least = 16;
+
+  /// Replaces the entries at the end of a packet, from `begin` on, by those that differ from `last`, and their positions.
+  /// `last` becomes the list of all. Returns the number of entries that are left. O(entries).
+  static std::uint32_t write(base::packet& out, std::size_t begin, base::packet& last) {
+    constexpr std::size_t size = sizeof(snapshot_entry);
+    const std::size_t before = last.size(), end = out.size() - begin;
+    last.resize(end);
+    base::pod_vector<std::uint32_t> positions;
+    for (std::size_t at = 0; at != end; at += size) {
+      const unsigned char* const entry = out.data() + begin + at;
+      if (at < before && std::memcmp(last.data() + at, entry, size) == 0) continue;
+      std::memcpy(last.data() + at, entry, size);
+      std::memmove(out.data() + begin + positions.size() * size, entry, size);
+      positions.push_back(static_cast<std::uint32_t>(at));
+    }
+    out.resize(begin + positions.size() * size);
+    for (const std::uint32_t at : positions) put(out, at);
+    return static_cast<std::uint32_t>(positions.size());
+  }
+
+  /// Reads what `write` left into `last`, which becomes the list of all. Throws std::out_of_range on a truncated packet.
+  static void read(base::packet_reader& in, const snapshot_head& head, base::packet& last) {
+    constexpr std::size_t size = sizeof(snapshot_entry);
+    last.resize(head.entries * size);
+    const unsigned char* entry = in.skip(head.sent * size);
+    for (std::uint32_t i = 0; i != head.sent; ++i, entry += size) {
+      const auto at = in.get<std::uint32_t>();
+      if (at + size > last.size()) base::truncated();
+      std::memcpy(last.data() + at, entry, size);
+    }
+  }
+};
 
 }  // namespace explain
 }  // namespace v0
@@ -30847,7 +30902,9 @@ class link_book {
     ++t.sent;
     base::packet& out = *out_;
     out.resize(sizeof snapshot_kind + sizeof head);
-    head.entries = write(out);
+    head.entries = head.sent = write(out);
+    if (l.rank != own_ && head.entries >= changed_entries::least)
+      head.sent = changed_entries::write(out, sizeof snapshot_kind + sizeof head, last_of(number, head.mode, true));
     std::memcpy(out.data(), &snapshot_kind, sizeof snapshot_kind);
     std::memcpy(out.data() + sizeof snapshot_kind, &head, sizeof head);
     if (l.rank != own_) return post(l.rank, out);
@@ -30865,7 +30922,13 @@ class link_book {
         continue;
       }
       const auto head = in.get<snapshot_head>();
-      keep(head, in.skip(head.entries * sizeof(snapshot_entry)));
+      if (head.entries >= changed_entries::least) {
+        base::packet& last = last_of(number, head.mode, false);
+        changed_entries::read(in, head, last);
+        keep(head, last.data());
+      } else {
+        keep(head, in.skip(head.entries * sizeof(snapshot_entry)));
+      }
       traffic& t = links_[number].of(head.mode);
       ++t.received;
       if (head.mode == snapshot_mode::whole && t.received >= (t.answered + 1) * half) full_.push_back(number);
@@ -30925,6 +30988,12 @@ class link_book {
     return ((std::uint64_t{number} << 48 | std::uint64_t{location} << 32) | record) + 1;
   }
 
+  // The entries of the last snapshot of a kind that was sent to, or received from, the peer of a link.
+  base::packet& last_of(std::uint32_t number, snapshot_mode mode, bool sent) {
+    if (last_.size() < 4 * links_.size()) last_.resize(4 * links_.size());
+    return last_[4 * number + (mode == snapshot_mode::whole ? 2 : 0) + (sent ? 1 : 0)];
+  }
+
   void keep(const snapshot_head& head, const unsigned char* data) {
     if (latest_key_ != 0) inbox_.intern(latest_key_, latest_);
     latest_ = scratch_->keep(head, data);
@@ -30947,6 +31016,7 @@ class link_book {
   std::uint32_t latest_ = 0;  ///< slot of the latest snapshot
   base::key_map inbox_;  ///< slots of all other unused snapshots
   base::packet* out_;  ///< the packet under construction
+  base::vector<base::packet> last_;  ///< by link, of two kinds in both directions; empty without long snapshots
   forward_scratch* scratch_;
 };
 
@@ -31840,7 +31910,7 @@ class forward_pass {
   void send_snapshot(const service& s, location_path& path, Post& post) {
     links_.send_snapshot(
         s.link,
-        {s.waiter_record, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0),
+        {s.waiter_record, 0, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0),
          path.stretch(), s.number, path.through()},
         [&path](base::packet& out) { return path.write(out); }, post);
   }

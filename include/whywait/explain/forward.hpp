@@ -265,7 +265,7 @@ class forward_pass {
   void send_snapshot(const service& s, location_path& path, Post& post) {
     links_.send_snapshot(
         s.link,
-        {s.waiter_record, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0),
+        {s.waiter_record, 0, 0, s.base, s.waiter_location, s.mode, static_cast<std::uint8_t>(path.partial() ? 1 : 0),
          path.stretch(), s.number, path.through()},
         [&path](base::packet& out) { return path.write(out); }, post);
   }

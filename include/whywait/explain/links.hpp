@@ -3,6 +3,8 @@
 
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/packet.hpp>
+#include <whywait/base/vector.hpp>
+#include <whywait/explain/changed_entries.hpp>
 #include <whywait/explain/forward_scratch.hpp>
 #include <whywait/explain/snapshot.hpp>
 
@@ -84,7 +86,9 @@ class link_book {
     ++t.sent;
     base::packet& out = *out_;
     out.resize(sizeof snapshot_kind + sizeof head);
-    head.entries = write(out);
+    head.entries = head.sent = write(out);
+    if (l.rank != own_ && head.entries >= changed_entries::least)
+      head.sent = changed_entries::write(out, sizeof snapshot_kind + sizeof head, last_of(number, head.mode, true));
     std::memcpy(out.data(), &snapshot_kind, sizeof snapshot_kind);
     std::memcpy(out.data() + sizeof snapshot_kind, &head, sizeof head);
     if (l.rank != own_) return post(l.rank, out);
@@ -102,7 +106,13 @@ class link_book {
         continue;
       }
       const auto head = in.get<snapshot_head>();
-      keep(head, in.skip(head.entries * sizeof(snapshot_entry)));
+      if (head.entries >= changed_entries::least) {
+        base::packet& last = last_of(number, head.mode, false);
+        changed_entries::read(in, head, last);
+        keep(head, last.data());
+      } else {
+        keep(head, in.skip(head.entries * sizeof(snapshot_entry)));
+      }
       traffic& t = links_[number].of(head.mode);
       ++t.received;
       if (head.mode == snapshot_mode::whole && t.received >= (t.answered + 1) * half) full_.push_back(number);
@@ -162,6 +172,12 @@ class link_book {
     return ((std::uint64_t{number} << 48 | std::uint64_t{location} << 32) | record) + 1;
   }
 
+  // The entries of the last snapshot of a kind that was sent to, or received from, the peer of a link.
+  base::packet& last_of(std::uint32_t number, snapshot_mode mode, bool sent) {
+    if (last_.size() < 4 * links_.size()) last_.resize(4 * links_.size());
+    return last_[4 * number + (mode == snapshot_mode::whole ? 2 : 0) + (sent ? 1 : 0)];
+  }
+
   void keep(const snapshot_head& head, const unsigned char* data) {
     if (latest_key_ != 0) inbox_.intern(latest_key_, latest_);
     latest_ = scratch_->keep(head, data);
@@ -184,6 +200,7 @@ class link_book {
   std::uint32_t latest_ = 0;  ///< slot of the latest snapshot
   base::key_map inbox_;  ///< slots of all other unused snapshots
   base::packet* out_;  ///< the packet under construction
+  base::vector<base::packet> last_;  ///< by link, of two kinds in both directions; empty without long snapshots
   forward_scratch* scratch_;
 };
 

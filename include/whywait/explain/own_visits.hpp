@@ -65,6 +65,7 @@ class own_visits {
   /// The part of `visits` that corresponds to `here` of `total`. A multiple of 1/1024, so that sums of such parts are exact
   /// and do not depend on what was before.
   static double share(std::int64_t visits, std::int64_t here, std::int64_t total) noexcept {
+    if (visits == total) return static_cast<double>(here);  // nearly always, and without a division
     const double part = static_cast<double>(visits) * static_cast<double>(here) / static_cast<double>(total);
     return static_cast<double>(core::nearest(part * 1024)) / 1024;
   }

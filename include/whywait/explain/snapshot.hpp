@@ -43,10 +43,11 @@ enum class snapshot_mode : std::uint8_t {
   relative  ///< what the causer did since it took over the path of the waiter's record `base`; sent ahead
 };
 
-/// The head of a snapshot; its entries follow. `record` and `location` are those of the waiter.
+/// The head of a snapshot. `record` and `location` are those of the waiter.
 struct snapshot_head {
   std::uint32_t record;
   std::uint32_t entries;
+  std::uint32_t sent;  ///< entries that follow the head (changed_entries.hpp)
   std::uint32_t base;  ///< relative: the waiter's record whose path the causer took over
   std::uint16_t location;
   snapshot_mode mode;
