@@ -82,7 +82,7 @@ class symboliser {
     const module_offset where = modules_ != nullptr ? modules_->offset_of(instruction) : module_offset_of(instruction);
     out.module = where.module;
     out.offset = where.offset + (reinterpret_cast<std::uintptr_t>(address) - inside);
-    if (!is_of_c_library(out.module) && open() && has_room()) {
+    if (!(modules_ == nullptr && is_of_c_library(out.module)) && open() && has_room()) {
       if (detail::dwfl_module* const module = dw_.addrmodule(session_, inside)) {
         if (const char* const name = index_of(module).function_at(inside)) out.function = base::demangle(name);
         const char* file = nullptr;
@@ -100,8 +100,8 @@ class symboliser {
     return out;
   }
 
-  /// The exported symbols of the C library are enough: what calls main, a comparison of qsort or a thread has no line in the
-  /// program. Its debug information takes 80 ms and 28 MiB where it is installed (Debian: libc6-dbg).
+  /// Of this process, the exported symbols of the C library are enough: what calls main, a comparison of qsort or a thread
+  /// has no line in the program. Its debug information takes 80 ms and 28 MiB where it is installed (Debian: libc6-dbg).
   static bool is_of_c_library(const std::string& module) noexcept { return module.compare(0, 8, "libc.so.") == 0; }
 
   /// libdw (0.188 at least) finds a unit by .debug_aranges alone, which clang does not write.
