@@ -19539,16 +19539,15 @@ using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32
   std::swap_ranges(x + at, x + element, y + at);
 }
 
-// Each cycle of the permutation is rotated once; the first element of a cycle is carried along to its end.
-inline void rearrange_bytes(void* list, base::pod_vector<std::uint32_t>& order, std::size_t element) {
-  for (std::uint32_t i = 0; i != order.size(); ++i) {
-    std::uint32_t to = i;
-    for (std::uint32_t from = order[to]; from != i; from = order[to]) {
-      swap_bytes(list, to, from, element);
-      order[to] = to;
-      to = from;
+// Moves each element to its place, with at most one swap per element; then places[i] is i.
+[[gnu::noinline]] inline void move_to_places(void* list, base::pod_vector<std::uint32_t>& places, std::size_t element) {
+  for (std::uint32_t i = 0; i != places.size(); ++i) {
+    while (places[i] != i) {
+      const std::uint32_t to = places[i];
+      swap_bytes(list, i, to, element);
+      places[i] = places[to];
+      places[to] = to;
     }
-    order[to] = to;
   }
 }
 inline void rearrange(void* list, const base::pod_vector<std::uint32_t>& order, mover move, std::size_t element) {
@@ -19566,8 +19565,10 @@ inline void rearrange(void* list, const base::pod_vector<std::uint32_t>& order, 
   base::pod_vector<std::uint32_t> order(size);
   for (std::uint32_t i = 0; i != size; ++i) order[i] = i;
   sort_numbers(order, before, context);
-  if (move == nullptr) rearrange_bytes(list, order, element);
-  else rearrange(list, order, move, element);
+  if (move != nullptr) return rearrange(list, order, move, element);
+  base::pod_vector<std::uint32_t> places(size);
+  for (std::uint32_t i = 0; i != size; ++i) places[order[i]] = i;
+  move_to_places(list, places, element);
 }
 
 template <class T, class Before>
@@ -19605,27 +19606,15 @@ void small_stable_sort(List& list) {
 }
 
 namespace detail {
-constexpr std::size_t largest_sorted = 64;
-
 /// Sorts `numbers.size()` elements of `element` bytes by their `numbers`, which it overwrites.
-[[gnu::noinline]] inline void sort_bytes_by_number(unsigned char* all, std::size_t element, pod_vector<std::uint32_t>& numbers,
+[[gnu::noinline]] inline void sort_bytes_by_number(void* all, std::size_t element, pod_vector<std::uint32_t>& numbers,
                                                    std::size_t most, pod_vector<std::uint32_t>& room) {
   if (std::is_sorted(numbers.begin(), numbers.end())) return;
   room.assign(most + 1, 0);
   for (const std::uint32_t n : numbers) ++room[n + 1];
   for (std::size_t i = 1; i != room.size(); ++i) room[i] += room[i - 1];
   for (std::uint32_t& n : numbers) n = room[n]++;  // its place
-  for (std::uint32_t i = 0; i != numbers.size(); ++i) {
-    while (numbers[i] != i) {
-      const std::uint32_t to = numbers[i];
-      unsigned char there[largest_sorted];
-      std::memcpy(there, all + to * element, element);
-      std::memcpy(all + to * element, all + i * element, element);
-      std::memcpy(all + i * element, there, element);
-      numbers[i] = numbers[to];
-      numbers[to] = to;
-    }
-  }
+  move_to_places(all, numbers, element);
 }
 }  // namespace detail
 
@@ -19633,11 +19622,11 @@ constexpr std::size_t largest_sorted = 64;
 /// `room`: a buffer of 4 bytes per number. Elements are moved as bytes.
 template <class T, class Number>
 void sort_by_number(T* all, std::size_t size, std::size_t most, const Number& number, pod_vector<std::uint32_t>& room) {
-  static_assert(std::is_trivially_copyable<T>::value && sizeof(T) <= detail::largest_sorted, "elements are moved as bytes");
+  static_assert(std::is_trivially_copyable<T>::value, "elements are moved as bytes");
   pod_vector<std::uint32_t> numbers;
   numbers.reserve(size);
   for (const T* at = all; at != all + size; ++at) numbers.push_back(static_cast<std::uint32_t>(number(*at)));
-  detail::sort_bytes_by_number(reinterpret_cast<unsigned char*>(all), sizeof(T), numbers, most, room);
+  detail::sort_bytes_by_number(all, sizeof(T), numbers, most, room);
 }
 /// The same by the member `record`; records that do not exist come last. Lists of pod_vector.
 template <class List>
