@@ -34198,6 +34198,7 @@ inline std::size_t code_points(std::string_view text) noexcept {
 /// Terminal columns of a code point: 0 for combining marks, 2 for East Asian wide characters and emoji, else 1 (the
 /// coarse blocks of Unicode's EastAsianWidth; independent of the locale).
 inline std::size_t columns_of(std::uint32_t c) noexcept {
+  if (c < 0x300) return 1;
   const auto in = [c](std::uint32_t low, std::uint32_t high) { return c >= low && c <= high; };
   if (in(0x300, 0x36f) || in(0x200b, 0x200f) || in(0x20d0, 0x20ff) || in(0xfe00, 0xfe0f) || in(0xfe20, 0xfe2f)) return 0;
   if (in(0x1100, 0x115f) || in(0x2e80, 0x303e) || in(0x3041, 0xa4cf) || in(0xac00, 0xd7a3) || in(0xf900, 0xfaff) ||
@@ -34216,6 +34217,18 @@ inline std::size_t display_width(std::string_view text) noexcept {
     i += c.bytes;
   }
   return width;
+}
+
+/// The beginning of a text that takes at most `width` columns. Code points stay whole. O(width).
+inline std::string_view first_columns(std::string_view text, std::size_t width) noexcept {
+  std::size_t end = 0;
+  for (std::size_t used = 0; end < text.size();) {
+    const code_point c = code_point_at(text, end);
+    used += columns_of(c.value);
+    if (used > width) break;
+    end += c.bytes;
+  }
+  return text.substr(0, end);
 }
 
 /// A name or a source line of the user made safe for a terminal: tabs and line breaks become blanks, other control
@@ -34239,13 +34252,7 @@ inline std::string shorten_middle(std::string_view text, std::size_t width) {
   if (width <= 3) return std::string(width, '.');
   const std::size_t tail = (width - 3) / 2;
   const std::size_t head = width - 3 - tail;
-  std::size_t begin = 0;
-  for (std::size_t used = 0; begin < text.size();) {
-    const code_point c = code_point_at(text, begin);
-    if (used + columns_of(c.value) > head) break;
-    used += columns_of(c.value);
-    begin += c.bytes;
-  }
+  const std::size_t begin = first_columns(text, head).size();
   std::size_t end = begin;
   for (std::size_t left = display_width(text.substr(begin)); end < text.size() && left > tail;) {
     const code_point c = code_point_at(text, end);
@@ -55150,12 +55157,11 @@ class short_writer {
   static std::string shortened(const std::string& text, const std::string& margin, const std::string& rest, std::size_t most,
                                const std::string& end) {
     if (most == unlimited || lines_of(base::wrap(text, columns, margin, rest)) <= most) return text;
-    std::string kept = text.substr(0, most * columns * 4);  // a character has at most 4 bytes
+    std::string kept(base::first_columns(text, most * columns));
     const auto one_character = [&kept] {
       while (kept.size() > 1 && (static_cast<unsigned char>(kept.back()) & 0xc0u) == 0x80u) kept.pop_back();
       kept.pop_back();
     };
-    if (kept.size() < text.size()) one_character();  // it may be incomplete
     while (!kept.empty() && lines_of(base::wrap(kept + " ..." + end, columns, margin, rest)) > most) {
       const std::size_t space = kept.find_last_of(' ');
       const std::size_t word = space == std::string::npos ? 0 : space + 1;

@@ -47,6 +47,7 @@ inline std::size_t code_points(std::string_view text) noexcept {
 /// Terminal columns of a code point: 0 for combining marks, 2 for East Asian wide characters and emoji, else 1 (the
 /// coarse blocks of Unicode's EastAsianWidth; independent of the locale).
 inline std::size_t columns_of(std::uint32_t c) noexcept {
+  if (c < 0x300) return 1;
   const auto in = [c](std::uint32_t low, std::uint32_t high) { return c >= low && c <= high; };
   if (in(0x300, 0x36f) || in(0x200b, 0x200f) || in(0x20d0, 0x20ff) || in(0xfe00, 0xfe0f) || in(0xfe20, 0xfe2f)) return 0;
   if (in(0x1100, 0x115f) || in(0x2e80, 0x303e) || in(0x3041, 0xa4cf) || in(0xac00, 0xd7a3) || in(0xf900, 0xfaff) ||
@@ -65,6 +66,18 @@ inline std::size_t display_width(std::string_view text) noexcept {
     i += c.bytes;
   }
   return width;
+}
+
+/// The beginning of a text that takes at most `width` columns. Code points stay whole. O(width).
+inline std::string_view first_columns(std::string_view text, std::size_t width) noexcept {
+  std::size_t end = 0;
+  for (std::size_t used = 0; end < text.size();) {
+    const code_point c = code_point_at(text, end);
+    used += columns_of(c.value);
+    if (used > width) break;
+    end += c.bytes;
+  }
+  return text.substr(0, end);
 }
 
 /// A name or a source line of the user made safe for a terminal: tabs and line breaks become blanks, other control
@@ -88,13 +101,7 @@ inline std::string shorten_middle(std::string_view text, std::size_t width) {
   if (width <= 3) return std::string(width, '.');
   const std::size_t tail = (width - 3) / 2;
   const std::size_t head = width - 3 - tail;
-  std::size_t begin = 0;
-  for (std::size_t used = 0; begin < text.size();) {
-    const code_point c = code_point_at(text, begin);
-    if (used + columns_of(c.value) > head) break;
-    used += columns_of(c.value);
-    begin += c.bytes;
-  }
+  const std::size_t begin = first_columns(text, head).size();
   std::size_t end = begin;
   for (std::size_t left = display_width(text.substr(begin)); end < text.size() && left > tail;) {
     const code_point c = code_point_at(text, end);

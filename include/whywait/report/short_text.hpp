@@ -136,12 +136,11 @@ class short_writer {
   static std::string shortened(const std::string& text, const std::string& margin, const std::string& rest, std::size_t most,
                                const std::string& end) {
     if (most == unlimited || lines_of(base::wrap(text, columns, margin, rest)) <= most) return text;
-    std::string kept = text.substr(0, most * columns * 4);  // a character has at most 4 bytes
+    std::string kept(base::first_columns(text, most * columns));
     const auto one_character = [&kept] {
       while (kept.size() > 1 && (static_cast<unsigned char>(kept.back()) & 0xc0u) == 0x80u) kept.pop_back();
       kept.pop_back();
     };
-    if (kept.size() < text.size()) one_character();  // it may be incomplete
     while (!kept.empty() && lines_of(base::wrap(kept + " ..." + end, columns, margin, rest)) > most) {
       const std::size_t space = kept.find_last_of(' ');
       const std::size_t word = space == std::string::npos ? 0 : space + 1;

@@ -48,6 +48,14 @@ TEST_CASE("what is too long loses its middle and never half a character") {
   }
 }
 
+TEST_CASE("the first columns of a text hold whole characters, and marks that combine with the last one") {
+  CHECK(first_columns("compute", 7) == "compute");
+  CHECK(first_columns("compute", 4) == "comp");
+  CHECK(first_columns("compute", 0) == "");
+  CHECK(first_columns("\xe8\xa8\x88\xe7\xae\x97", 3) == "\xe8\xa8\x88");
+  CHECK(first_columns("e\xcc\x81x", 1) == "e\xcc\x81");
+}
+
 TEST_CASE("padding respects wide characters") {
   CHECK(pad_left("\xe7\xae\x97", 4) == "  \xe7\xae\x97");
   CHECK(pad_right("ab", 4) == "ab  ");
