@@ -54432,11 +54432,9 @@ inline void operation_tile(const page_context& p, const operation_group& g, cons
   out.put("</div></div>");
 }
 
-inline void map_of_waits(const page_context& p) {
-  const base::vector<operation_group> groups = by_operation(p.r.waits);
-  if (groups.empty()) return;
+// `most`: how many of the operations have a box of their own.
+inline void map_of_waits(const page_context& p, const base::vector<operation_group>& groups, std::size_t most) {
   const auto seconds_of = [&](std::size_t i) { return groups[i].seconds; };
-  const std::size_t most = tiles_of(groups.size(), 24, seconds_of);
   const base::pod_vector<double> sizes = tile_sizes(groups.size(), most, seconds_of);
   const base::pod_vector<map_tile> tiles = squarified(sizes, {0, 0, 2.2, 1});
   p.out.put("<div class=\"map\" role=\"group\" aria-label=\"Waiting by operation\">");
@@ -54492,11 +54490,20 @@ inline void page_waits(const page_context& p) {
   if (p.r.waits.empty()) return;
   constexpr std::size_t first = 8;
   const std::size_t all = p.r.waits.size();
-  p.section("waits", "Why it waited",
-            "Area is time, summed over " + std::string(base::rank_nouns()) +
-                ". Each box is an operation that waited, each tile in it a reason; choose a tile to see "
-                "what the late side ran and the waiting side did not.");
-  detail::map_of_waits(p);
+  const base::vector<detail::operation_group> groups = detail::by_operation(p.r.waits);
+  const std::size_t boxes = detail::tiles_of(groups.size(), 24, [&](std::size_t i) { return groups[i].seconds; });
+  const std::string what = " to see what the late side ran and the waiting side did not.";
+  if (boxes == 0) {  // the map would be one box
+    p.section("waits", "Why it waited",
+              "Each of the " + base::count(static_cast<std::int64_t>(groups.size())) +
+                  " operations that waited has less than 1 % of the waiting, too little for a map. Choose a wait in the table" +
+                  what);
+  } else {
+    p.section("waits", "Why it waited",
+              "Area is time, summed over " + std::string(base::rank_nouns()) +
+                  ". Each box is an operation that waited, each tile in it a reason; choose a tile" + what);
+    detail::map_of_waits(p, groups, boxes);
+  }
   p.out.put("<div class=\"chosen\" id=\"chosen\">");
   for (std::size_t i = 0; i != std::min(all, most_explained); ++i) page_wait(p, i);
   p.out.put("</div><div id=\"all-waits\">");

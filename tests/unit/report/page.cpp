@@ -68,6 +68,25 @@ TEST_CASE("the data of a page are the JSON document with 200 waits, whatever nam
   }
 }
 
+TEST_CASE("the waits have a map if an operation has at least 1 % of the waiting") {
+  for (const int operations : {100, 101}) {
+    CAPTURE(operations);
+    reports::result r = page_test::small_run(2);
+    for (int line = 1; line <= operations; ++line) {
+      reports::wait_entry w;
+      w.seconds = 0.25;  // a power of 2, so that sums are exact
+      w.count = 1;
+      w.operation = place_at("halo.cpp", line);
+      w.cause = place_at("halo.cpp", 1);
+      page_test::add_wait(r, w);
+    }
+    const std::string page = reports::page_of(r);
+    CHECK(contains_text(page, "<div class=\"map\"") == (operations == 100));
+    CHECK(contains_text(page, "Each of the 101 operations that waited has less than 1 % of the waiting") ==
+          (operations == 101));
+  }
+}
+
 TEST_CASE("the page of more than 4,096 ranks leaves out the figures of each rank, the JSON file does not") {
   for (const int ranks : {4096, 4097}) {
     CAPTURE(ranks);
