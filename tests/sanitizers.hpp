@@ -20,4 +20,11 @@
 #define WHYWAIT_TEST_THREAD_SANITIZER 0
 #endif
 
+/// How many random cases a test runs: fewer with a sanitizer, where each costs ten times as much. ThreadSanitizer needs the fewest,
+/// because most of such code has no threads.
+template <class Number>
+constexpr Number repetitions(Number wanted) {
+  return WHYWAIT_TEST_ADDRESS_SANITIZER ? wanted / 5 : WHYWAIT_TEST_THREAD_SANITIZER ? wanted / 10 : wanted;
+}
+
 #endif

@@ -115,7 +115,7 @@ void waits_for_a_younger_one() {
 
 // Threads that end give their locations to those that begin: only records grow.
 void many_in_a_row() {
-  constexpr int count = sanitized ? 1000 : 10000, warm_up = count / 5;
+  constexpr int count = sanitized ? 400 : 10000, warm_up = count / 5;
   whywait::mutex m;
   long before = 0;
   unsigned locations = 0;

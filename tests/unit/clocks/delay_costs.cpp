@@ -88,7 +88,7 @@ TEST_CASE("blocks before the last common instant have no cost") {
 
 TEST_CASE("costs are conserved: together they are all the waits") {
   std::int64_t long_term = 0;
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= repetitions(200u); ++seed) {
     CAPTURE(seed);
     reference::shape shape;
     shape.ranks = 2 + static_cast<int>(seed % 6);

@@ -80,7 +80,7 @@ TEST_CASE("without measurement overhead compensation changes nothing") {
 
 TEST_CASE("compensation of random programs equals the run without overhead, to the nanosecond") {
   std::int64_t inflation = 0, changed = 0;
-  for (std::uint64_t seed = 1; seed <= programs(300); ++seed) {
+  for (std::uint64_t seed = 1; seed <= repetitions(300u); ++seed) {
     CAPTURE(seed);
     reference::shape shape = random_shape(seed);
     reference::program truth(seed, shape);
@@ -96,12 +96,12 @@ TEST_CASE("compensation of random programs equals the run without overhead, to t
     changed += measured.blocked_ns() != truth.blocked_ns() ? 1 : 0;
   }
   CHECK(inflation > 0);
-  CHECK(static_cast<std::uint64_t>(changed) > programs(200));
+  CHECK(static_cast<std::uint64_t>(changed) > repetitions(200u));
 }
 
 TEST_CASE("compensation of wrapper and mark costs before, inside and after calls equals the run without overhead") {
   std::int64_t inflation = 0, changed = 0, unclear = 0;
-  for (std::uint64_t n = 0; n != programs(300); ++n) {
+  for (std::uint64_t n = 0; n != repetitions(300u); ++n) {
     const std::uint64_t seed = n != 0 ? n : 2227;  // a receiver comes when MPI has returned and the wrapper has not
     CAPTURE(seed);
     reference::shape shape = random_shape(seed);
@@ -123,14 +123,14 @@ TEST_CASE("compensation of wrapper and mark costs before, inside and after calls
     changed += measured.blocked_ns() != truth.blocked_ns() ? 1 : 0;
   }
   CHECK(inflation > 0);
-  CHECK(static_cast<std::uint64_t>(changed) > programs(200));
-  CHECK(static_cast<std::uint64_t>(unclear) <= programs(300) / 10);
+  CHECK(static_cast<std::uint64_t>(changed) > repetitions(200u));
+  CHECK(static_cast<std::uint64_t>(unclear) <= repetitions(300u) / 10);
 }
 
 TEST_CASE("what-if answers equal the changed program, to the nanosecond") {
   const whywait::base::vector<std::pair<std::string, double>> asked = {{"block0", 0.5}, {"block1", 0}, {"block2", 2.5}};
   int saved = 0;
-  for (std::uint64_t seed = 1; seed <= programs(150); ++seed) {
+  for (std::uint64_t seed = 1; seed <= repetitions(150u); ++seed) {
     CAPTURE(seed);
     const reference::shape shape = random_shape(seed);
     reference::program measured(seed, shape);
@@ -161,12 +161,12 @@ TEST_CASE("what-if answers equal the changed program, to the nanosecond") {
       saved += out.answers[q].saving_ns > 0 ? 1 : 0;
     }
   }
-  CHECK(static_cast<std::uint64_t>(saved) > programs(250));
+  CHECK(static_cast<std::uint64_t>(saved) > repetitions(250u));
 }
 
 TEST_CASE("with maps the blocks that save most are predicted at other speeds, like the changed program") {
   int asked = 0;
-  for (std::uint64_t seed = 1; seed <= programs(60); ++seed) {
+  for (std::uint64_t seed = 1; seed <= repetitions(60u); ++seed) {
     CAPTURE(seed);
     const reference::shape shape = random_shape(seed);
     reference::program measured(seed, shape);
@@ -224,7 +224,7 @@ TEST_CASE("more blocks are foreseen than further speeds are predicted for: those
 
 TEST_CASE("further speeds need a pass of their own only if the blocks that save most were not foreseen") {
   std::uint64_t foreseen = 0, all = 0;
-  for (std::uint64_t seed = 1; seed <= programs(40); ++seed) {
+  for (std::uint64_t seed = 1; seed <= repetitions(40u); ++seed) {
     CAPTURE(seed);
     const reference::shape shape = random_shape(seed);
     reference::program measured(seed, shape);
@@ -271,7 +271,7 @@ TEST_CASE("the critical path adds up to the run") {
 }
 
 TEST_CASE("clocks do not change the explanation, nor do ranks that decide by time stop them") {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= repetitions(60u); ++seed) {
     CAPTURE(seed);
     reference::shape shape;
     shape.ranks = 2 + static_cast<int>(seed % 6);

@@ -102,7 +102,7 @@ reference::shape shape_of(std::uint64_t seed) {
 TEST_CASE("on 1,500 random programs every wait and its explanation are those of the reference") {
   std::size_t waits = 0;
   std::map<explain::pattern, std::size_t> seen;
-  for (std::uint64_t seed = 1; seed <= programs(1500); ++seed) {
+  for (std::uint64_t seed = 1; seed <= repetitions(1500u); ++seed) {
     reference::program truth(seed, shape_of(seed));
     const explain::outcome out = truth.histories().explain();
     const std::string wrong = disagreement(truth, out, truth.histories().notes);
@@ -111,11 +111,11 @@ TEST_CASE("on 1,500 random programs every wait and its explanation are those of 
     waits += truth.histories().notes.waits.size();
     for (const auto& w : truth.histories().notes.waits) ++seen[w.why];
   }
-  CHECK(waits > programs(20000));
+  CHECK(waits > repetitions(20000u));
   for (const auto p : {explain::pattern::late_sender, explain::pattern::late_receiver, explain::pattern::wait_at_barrier,
                        explain::pattern::wait_at_nxn, explain::pattern::late_broadcast, explain::pattern::early_reduce,
                        explain::pattern::early_scan, explain::pattern::wait_at_finalize}) {
-    CHECK(seen[p] > programs(100));
+    CHECK(seen[p] > repetitions(100u));
   }
 }
 
@@ -198,7 +198,7 @@ std::int64_t largest_change(run& r, const notebook& before, const notebook& afte
 }  // namespace
 
 TEST_CASE("renumbering the ranks changes nothing but the numbers") {
-  for (std::uint64_t seed = 1; seed <= programs(200); ++seed) {
+  for (std::uint64_t seed = 1; seed <= repetitions(200u); ++seed) {
     reference::program truth(seed, shape_of(seed));
     whywait::base::vector<int> order;
     for (int i = 0; i != truth.histories().ranks(); ++i) order.push_back(i);
@@ -212,7 +212,7 @@ TEST_CASE("renumbering the ranks changes nothing but the numbers") {
 }
 
 TEST_CASE("shifting one rank's clock by e changes no wait by more than 2 e, and the sums stay consistent") {
-  for (std::uint64_t seed = 1; seed <= programs(200); ++seed) {
+  for (std::uint64_t seed = 1; seed <= repetitions(200u); ++seed) {
     reference::program truth(seed, shape_of(seed));
     run& r = truth.histories();
     r.explain();
@@ -241,7 +241,7 @@ TEST_CASE("shifting one rank's clock by e changes no wait by more than 2 e, and 
 }
 
 TEST_CASE("clocks with another origin, rate and drift are corrected by their maps") {
-  for (std::uint64_t seed = 1; seed <= programs(150); ++seed) {
+  for (std::uint64_t seed = 1; seed <= repetitions(150u); ++seed) {
     reference::program truth(seed, shape_of(seed));
     run& r = truth.histories();
     whywait::base::vector<int> order;

@@ -197,7 +197,7 @@ reference::shape shape_with_cuts(std::uint64_t seed) {
 
 TEST_CASE("on 1,000 random programs the folded epochs equal the whole run, to the nanosecond") {
   std::size_t cuts = 0, carried = 0, met = 0;
-  for (std::uint64_t seed = 1; seed <= programs(1000); ++seed) {
+  for (std::uint64_t seed = 1; seed <= repetitions(1000u); ++seed) {
     reference::program truth(seed, shape_with_cuts(seed));
     explain::options settings = run::exact();
     if (seed % 2 == 0) settings.classes_per_key = 2;  // forces some classes to be dropped
@@ -211,14 +211,14 @@ TEST_CASE("on 1,000 random programs the folded epochs equal the whole run, to th
     carried += pieces.carried;
     met += pieces.met;
   }
-  CHECK(cuts > programs(1000));
-  CHECK(met > programs(100));
-  CHECK(carried - met > programs(100));
+  CHECK(cuts > repetitions(1000u));
+  CHECK(met > repetitions(100u));
+  CHECK(carried - met > repetitions(100u));
 }
 
 TEST_CASE("virtual clocks of the epochs add up to those of the whole run") {
   std::size_t cuts = 0;
-  for (std::uint64_t seed = 1; seed <= programs(150); ++seed) {
+  for (std::uint64_t seed = 1; seed <= repetitions(150u); ++seed) {
     reference::shape shape = shape_with_cuts(seed);
     shape.certain = true;
     shape.overhead = true;
@@ -248,11 +248,11 @@ TEST_CASE("virtual clocks of the epochs add up to those of the whole run") {
     for (const auto& c : folded.critical_path) path += c.ns;
     CHECK(path == folded.total_ns);
   }
-  CHECK(cuts > programs(150));
+  CHECK(cuts > repetitions(150u));
 }
 
 TEST_CASE("the maps of the epochs add up to those of the whole run") {
-  for (std::uint64_t seed = 1; seed <= programs(150); ++seed) {
+  for (std::uint64_t seed = 1; seed <= repetitions(150u); ++seed) {
     CAPTURE(seed);
     reference::program truth(seed, shape_with_cuts(seed));
     explain::options settings = run::exact();

@@ -17,12 +17,6 @@
 #include <string>
 #include <utility>
 
-/// The number of random programs: fewer under sanitizers, where each costs ten times as much. The code under test has no
-/// threads, so ThreadSanitizer needs the fewest.
-inline std::uint64_t programs(std::uint64_t wanted) {
-  return WHYWAIT_TEST_ADDRESS_SANITIZER ? wanted / 5 : WHYWAIT_TEST_THREAD_SANITIZER ? wanted / 10 : wanted;
-}
-
 // A simple simulator of random MPI-like programs. It determines by construction which rank waited for which, and
 // explains a wait by the pairwise difference of the two intervals since the last alignment, with waits inside them
 // expanded recursively (docs/method.md 1.3). It uses no causal path profiles, ordinal matching or transport.

@@ -148,7 +148,7 @@ TEST_CASE("without maps nothing is collected") {
 
 TEST_CASE("maps of random programs equal those that are counted wait by wait and call by call") {
   std::int64_t links = 0;
-  for (std::uint64_t seed = 1; seed <= programs(200); ++seed) {
+  for (std::uint64_t seed = 1; seed <= repetitions(200u); ++seed) {
     CAPTURE(seed);
     reference::shape shape;
     shape.ranks = 2 + static_cast<int>(seed % 7);

@@ -1,5 +1,6 @@
 #include <whywait/base/vector.hpp>
 
+#include "../../sanitizers.hpp"
 #include "kept_program.hpp"
 
 #include <fcntl.h>
@@ -96,8 +97,9 @@ TEST_CASE("reading damaged files never fails and reports unreadable parts in cle
   for (std::size_t f = 0; f < contents.size(); ++f)
     for (std::size_t i = 0; i < contents[f].size(); ++i)
       if (contents[f][i] != 0) used[f].push_back(i);
+  constexpr int rounds = repetitions(200);
   int reported = 0;
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     CAPTURE(round);
     temporary_folder here;
     for (std::size_t f = 0; f < contents.size(); ++f) {
@@ -117,5 +119,5 @@ TEST_CASE("reading damaged files never fails and reports unreadable parts in cle
     REQUIRE(lines_of(said) <= contents.size());
     for (std::size_t at = 0; at < said.size(); at = said.find('\n', at) + 1) REQUIRE(said.compare(at, 9, "whywait: ") == 0);
   }
-  CHECK(reported > 400);  // most damage leaves most of the data intact
+  CHECK(reported > rounds);  // most damage leaves most of the data intact
 }

@@ -1,6 +1,8 @@
 #include <whywait/core/pages.hpp>
 #include <whywait/record/path_recorder.hpp>
 
+#include "../../sanitizers.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -289,18 +291,19 @@ TEST_CASE("random nestings equal those of a plain stack, and the times of all bl
   bool stacks_agree = true, segments_agree = true, peeks_agree = true, sums_agree = true, wholes_agree = true;
   std::uint64_t timed = 0, begin = fake_clock::time, paused = 0;
   int wholes = 0;
-  for (int step = 0; step < 200'000; ++step) {
+  constexpr int steps = repetitions(200'000);
+  for (int step = 0; step < steps; ++step) {
     const std::uint64_t ticks = below(4) * below(50);
     fake_clock::time += ticks;
     plain.pass(ticks);
-    const std::uint32_t deep = step / 20'000 == 3 ? 20 : 3;  // exceeds the maximum depth once
+    const std::uint32_t deep = step / (steps / 10) == 3 ? 20 : 3;  // exceeds the maximum depth once
     switch (below(12)) {
       case 0:
       case 1:
       case 2:
       case 3: {
         // in the second half regions may be inside themselves
-        const std::uint32_t block = step < 100'000 ? 200 + 4 * r->depth() + below(4) : 1 + below(40);
+        const std::uint32_t block = step < steps / 2 ? 200 + 4 * r->depth() + below(4) : 1 + below(40);
         r->enter(block);
         plain.enter(block);
         break;
@@ -321,7 +324,7 @@ TEST_CASE("random nestings equal those of a plain stack, and the times of all bl
       }
       case 9: {
         const std::uint32_t depth = r->depth() == 0 ? 0 : r->depth() - 1;
-        const std::uint32_t block = step < 100'000 ? 200 + 4 * depth + below(4) : 1 + below(40);
+        const std::uint32_t block = step < steps / 2 ? 200 + 4 * depth + below(4) : 1 + below(40);
         r->next(block);
         plain.next(block);
         break;

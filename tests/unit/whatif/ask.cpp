@@ -1,6 +1,7 @@
 #include <whywait/base/vector.hpp>
 #include <whywait/whatif/ask.hpp>
 
+#include "../../sanitizers.hpp"
 #include "../models/support.hpp"
 #include "relaxed_log.hpp"
 
@@ -104,10 +105,12 @@ question about(question::kind what, double factor = 1.0, const std::string& name
 }  // namespace
 
 TEST_CASE("answers come true within 5 %, and 9 of 10 intervals hold the truth") {
+  constexpr int least = repetitions(40);
+  const std::vector<double> variations = least == 40 ? std::vector<double>{0.05, 0.2, 0.5} : std::vector<double>{0.2};
   score s;
   std::uint64_t seed = 1;
   for (const bool halo : {false, true})
-    for (const double cv : {0.05, 0.2, 0.5})
+    for (const double cv : variations)
       for (const double imbalance : {0.0, 0.4}) {
         imagined now;
         now.halo = halo;
@@ -139,7 +142,7 @@ TEST_CASE("answers come true within 5 %, and 9 of 10 intervals hold the truth") 
       }
   MESSAGE(s.questions << " questions: " << s.close << " within 5 %, worst " << 100 * s.worst << " %, " << s.inside
                       << " intervals hold");
-  CHECK(s.questions >= 40);
+  CHECK(s.questions >= least);
   CHECK(s.close == s.questions);
   CHECK(s.inside * 10 >= s.questions * 9);
 }
