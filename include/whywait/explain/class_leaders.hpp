@@ -256,8 +256,8 @@ class leader_search {
   // The canonical order of the candidates of one key: by time, then by content, never by rank.
   bool before(const candidate& a, const candidate& b) const {
     if (a.first_ns != b.first_ns) return a.first_ns < b.first_ns;
-    const auto sums = [](const candidate& c) { return std::tie(c.sums->wait_ns, c.sums->count); };
-    return sums(a) != sums(b) ? sums(a) < sums(b) : before_by_name(a, b);
+    if (a.sums->wait_ns != b.sums->wait_ns) return a.sums->wait_ns < b.sums->wait_ns;
+    return a.sums->count != b.sums->count ? a.sums->count < b.sums->count : before_by_name(a, b);
   }
   static bool alike(const candidate& a, const candidate& b) noexcept {
     bool same = a.blocks == b.blocks && a.size == b.size;

@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
-#include <tuple>
 
 namespace whywait {
 inline namespace v0 {
@@ -240,7 +239,7 @@ struct merged_class {
   }
 
   bool same(const merged_class& o) const noexcept { return key == o.key && slot == o.slot; }
-  bool operator<(const merged_class& o) const noexcept { return std::tie(key, slot) < std::tie(o.key, o.slot); }
+  bool operator<(const merged_class& o) const noexcept { return key != o.key ? key < o.key : slot < o.slot; }
 
   void merge(const explanation& from) {
     static_cast<class_sums&>(sum).add(from);
