@@ -112,6 +112,9 @@ class checker:
         self.expect(wait["count"] >= 1 and most(wait["longest_seconds"], seconds) and
                     most(seconds, wait["count"] * wait["longest_seconds"]), place,
                     "longest", wait["longest_seconds"], "of", wait["count"], "waits of", seconds, "s")
+        typical = wait["typical_seconds"]  # of waits in whole microseconds
+        self.expect(most(seconds / wait["count"], typical + 1e-6) and most(typical, wait["longest_seconds"]), place, "typically",
+                    typical, "s, on average", seconds / wait["count"], "at most", wait["longest_seconds"])
         self.expect(most(wait["longest_seconds"], self.run["seconds"]), place, "a wait is longer than the run")
         self.expect(wait.get("wrong_order_count", 0) <= wait["count"] and
                     most(wait.get("wrong_order_seconds", 0), seconds), place, "more in wrong order than there is")

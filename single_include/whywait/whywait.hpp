@@ -20999,6 +20999,7 @@ struct class_sums {
   std::int64_t count = 0;          ///< waits merged
   std::int64_t wait_ns = 0;
   std::int64_t longest_ns = 0;
+  double squares_us2 = 0;  ///< sum of the squares of the waits, each in whole microseconds
   std::int64_t wrong_order_count = 0;  ///< late senders whose message was received out of sending order
   std::int64_t wrong_order_ns = 0;
   std::int64_t indirect_ns = 0;     ///< sum of inherited parts
@@ -21020,6 +21021,7 @@ struct class_sums {
     count += o.count;
     wait_ns += o.wait_ns;
     longest_ns = longest_ns < o.longest_ns ? o.longest_ns : longest_ns;
+    squares_us2 += o.squares_us2;
     wrong_order_count += o.wrong_order_count;
     wrong_order_ns += o.wrong_order_ns;
     indirect_ns += o.indirect_ns;
@@ -27005,6 +27007,8 @@ class wait_classes {
     ++sums.count;
     sums.wait_ns += wait.wait_ns;
     sums.longest_ns = std::max(sums.longest_ns, wait.wait_ns);
+    const auto us = static_cast<double>((wait.wait_ns + 500) / 1000);
+    sums.squares_us2 += us * us;
     if (wait.explained && wait.wait_ns >= sums.longest.wait_ns) {
       const wait_sample sample{wait.wait_ns,  wait.begin_ns,        wait.since_ns, wait.rank,         wait.causer_rank,
                                wait.location, wait.causer_location, wait.record,   wait.causer_record};
@@ -36092,6 +36096,7 @@ struct wait_entry {
   std::string quality = "exact";  ///< exact, bounded, order_suspect, hidden_tree
   double seconds = 0;
   double longest_seconds = 0;  ///< the longest single wait
+  double typical_seconds = 0;  ///< mean length of a wait, weighted with its length: of what an instant of waiting is part
   std::int64_t count = 0;
   bool wrong_order = false;  ///< some of the messages were received in another order than they were sent
   std::int64_t wrong_order_count = 0;
@@ -36115,6 +36120,24 @@ struct wait_entry {
   [[gnu::noinline]] wait_entry& operator=(const wait_entry&) = default;
   [[gnu::noinline]] wait_entry& operator=(wait_entry&&) = default;
   [[gnu::noinline]] ~wait_entry() = default;
+
+  /// Adds the number of the waits of another entry, and their lengths.
+  [[gnu::noinline]] void add_lengths(const wait_entry& o) noexcept {
+    const double squares = typical_seconds * seconds + o.typical_seconds * o.seconds;
+    seconds += o.seconds;
+    typical_seconds = seconds > 0 ? squares / seconds : 0;
+    longest_seconds = std::max(longest_seconds, o.longest_seconds);
+    count += o.count;
+  }
+
+  /// If most of the time is in at most a quarter of the waits: a bound of their number; 0: it is not, or that is not known. Let
+  /// t be the typical and m the greatest length. The waits of at least t / 2 have at least t / (2m - t) of the time, because
+  /// the others add at most t / 2 times their time to the sum of the squares.
+  [[gnu::noinline]] std::int64_t few_waits() const noexcept {
+    if (longest_seconds < 1e-4 || longest_seconds > 1.5 * typical_seconds) return 0;
+    const double most = std::ceil(2 * seconds / typical_seconds);
+    return 4 * most <= static_cast<double>(count) ? static_cast<std::int64_t>(most) : 0;
+  }
 };
 
 /// The answers to WHYWAIT_WHATIF.
@@ -51510,7 +51533,7 @@ void write_residual(Writer& out, const residual_entry& r) {
 template <class Writer>
 void write_wait(Writer& out, const wait_entry& w) {
   out.begin_object().member("pattern", w.pattern).member("seconds", w.seconds).member("count", w.count);
-  out.member("longest_seconds", w.longest_seconds).member("quality", w.quality);
+  out.member("longest_seconds", w.longest_seconds).member("typical_seconds", w.typical_seconds).member("quality", w.quality);
   if (w.pattern == "late_sender")
     out.member("wrong_order", w.wrong_order)
         .member("wrong_order_count", w.wrong_order_count)
@@ -52278,10 +52301,23 @@ inline std::string slower_words(const explain::slower_parts& p, std::int64_t spe
   return out;
 }
 
+/// ", most of it in at most 21 of 200 waits", or " of them"; empty if not so (wait_entry::few_waits).
+[[gnu::noinline]] inline std::string few_words(const wait_entry& w, const std::string& of) {
+  const std::int64_t few = w.few_waits();
+  return few == 0 ? std::string() : base::joined({", most of it in at most ", base::count(few), " of ", of});
+}
+
+/// The parts of what `remark` returns.
+struct remark_parts {
+  bool lead = true;  ///< by how many visits one side was ahead
+  bool inherited = true;
+  bool few_waits =
+      false;  ///< few waits have most of the time (wait_entry::few_waits), so that visits are slower on average, not each
+};
+
 /// The difference between both sides in one block: "same visits, each 1.9 ms slower", "1,200 more visits", "only the
-/// late side ran it", "4.0x as often: 80 visits instead of 20" of an untimed step. `name_lead`: adds by how many visits
-/// one side was ahead.
-inline std::string remark(const residual_entry& r, bool name_lead = true, bool name_inherited = true) {
+/// late side ran it", "4.0x as often: 80 visits instead of 20" of an untimed step.
+inline std::string remark(const residual_entry& r, const remark_parts& with = {}) {
   std::string out;
   const bool work = r.causer_work > 0 && r.waiter_work > 0;
   const std::int64_t late = work ? r.causer_work : r.causer_visits;
@@ -52305,8 +52341,10 @@ inline std::string remark(const residual_entry& r, bool name_lead = true, bool n
     const double size = std::fabs(r.visits_seconds()) + std::fabs(r.speed_seconds());
     const double each = detail::each_seconds(r, late, waiting);
     const std::string why = slower_words(r.slower, r.speed_ns, each, static_cast<double>(late + waiting) / 2);
-    const std::string slower = "each " + (work ? std::string("unit ") : std::string()) + base::duration(std::fabs(each), 2) +
-                               (each < 0 ? " faster" : " slower") + (why.empty() ? "" : ": ") + why;
+    std::string slower = base::duration(std::fabs(each), 2) + (each < 0 ? " faster" : " slower");
+    if (with.few_waits) slower = (work ? "units " : "") + slower + " on average";
+    else slower = (work ? "each unit " : "each ") + slower;
+    slower += (why.empty() ? "" : ": ") + why;
     const bool by_visits = size > 0 && std::fabs(r.visits_seconds()) >= 0.8 * size;
     const bool by_speed = size > 0 && std::fabs(r.speed_seconds()) >= 0.8 * size;
     // Added up over waits whose sides differ in different directions, numbers may contradict the time, and parts of it cancel.
@@ -52317,12 +52355,13 @@ inline std::string remark(const residual_entry& r, bool name_lead = true, bool n
     if (late == waiting && by_visits) out = std::string(noun) + "s differ from wait to wait";
     else if (late == waiting) out = (work ? std::string("same work, ") : "same " + std::string(noun) + "s, ") + slower;
     else if (by_visits) out = difference();
-    else if (by_speed) out = work ? slower : "each " + std::string(noun) + slower.substr(4);
+    else if (by_speed)
+      out = work ? slower : with.few_waits ? std::string(noun) + "s " + slower : "each " + std::string(noun) + slower.substr(4);
     else out = difference() + ", " + slower;
   }
-  if (name_lead && r.lead_visits != 0) out += (out.empty() ? "" : "; ") + detail::lead_words(r);
+  if (with.lead && r.lead_visits != 0) out += (out.empty() ? "" : "; ") + detail::lead_words(r);
   if (r.kind == "waiting") out += (out.empty() ? "" : ", ") + std::string("marked as waiting");
-  if (name_inherited && r.inherited_seconds() > 0.1 * std::fabs(r.seconds()) && r.seconds() > 0)
+  if (with.inherited && r.inherited_seconds() > 0.1 * std::fabs(r.seconds()) && r.seconds() > 0)
     out += (out.empty() ? "" : "; ") +
            (r.inherited_seconds() >= 0.99 * r.seconds() ? std::string("all") : base::duration(r.inherited_seconds(), 2)) +
            " inherited";
@@ -54138,7 +54177,7 @@ inline void side_cell(const page_context& p, const residual_entry& r, const path
 }
 
 /// The difference, divided into more visits and slower visits.
-inline void difference_cell(const page_context& p, const residual_entry& r, const path_scale& scale, bool name_lead) {
+inline void difference_cell(const page_context& p, const residual_entry& r, const path_scale& scale, const remark_parts& with) {
   html_writer& out = p.out;
   const auto part = [&](const char* name, double seconds) {
     if (seconds != 0)
@@ -54154,10 +54193,10 @@ inline void difference_cell(const page_context& p, const residual_entry& r, cons
     part("speed", r.speed_seconds());
     out.put("</span>");
   }
-  out.put(" <small>$</small></td>", remark(r, name_lead));
+  out.put(" <small>$</small></td>", remark(r, with));
 }
 
-inline void residual_row(const page_context& p, const residual_entry& r, const path_scale& scale, bool name_lead) {
+inline void residual_row(const page_context& p, const residual_entry& r, const path_scale& scale, const remark_parts& with) {
   html_writer& out = p.out;
   out.put("$", as_markup(r.kind == "step" ? "<tr class=\"step\">" : "<tr>"));
   side_cell(p, r, scale, false);
@@ -54166,7 +54205,7 @@ inline void residual_row(const page_context& p, const residual_entry& r, const p
   if (!r.within.empty()) out.put(" <small>in <code>$</code></small>", r.within);
   out.put("</th>");
   side_cell(p, r, scale, true);
-  difference_cell(p, r, scale, name_lead);
+  difference_cell(p, r, scale, with);
   out.put("</tr>");
 }
 
@@ -54180,9 +54219,10 @@ inline void two_columns(const page_context& p, const wait_entry& w) {
       "scope=\"col\">code</th><th scope=\"col\" class=\"late\">$ <small>came late</small></th><th scope=\"col\">late side "
       "more</th></tr></thead><tbody>",
       as_count(w.count), as_markup(w.count == 1 ? " wait" : " waits"), words_for(w.waiters).text, words_for(w.causers).text);
+  const bool few = w.few_waits() != 0;
   bool lead_named = false;
   for (const residual_entry& r : w.residual) {
-    residual_row(p, r, scale, !lead_named);
+    residual_row(p, r, scale, {!lead_named, true, few});
     lead_named = lead_named || r.lead_visits != 0;
   }
   if (w.unexplained_seconds != 0) {
@@ -54252,6 +54292,7 @@ inline void page_wait(const page_context& p, std::size_t number) {
       as_time(w.seconds), base::percent(p.share_of_waiting(w.seconds)), as_count(w.count),
       as_markup(w.count == 1 ? " wait" : " waits, longest "));
   if (w.count != 1) out.put("$", as_time(w.longest_seconds));
+  out.put("$", few_words(w, "them"));
   out.put("</small></h3><p class=\"sites\"><span class=\"waiter\">");
   p.call(w.operation);
   out.put("</span> <span class=\"arrow\" aria-label=\"waited for\">\xe2\x86\x90</span> <span class=\"late\">");
@@ -54764,9 +54805,7 @@ inline base::vector<wait_group> group_shapes(const base::vector<wait_entry>& wai
     ++same->shapes;
     same->largest_seconds = std::max(same->largest_seconds, w.seconds);
     if (detail::rank_of_quality(w.quality) > detail::rank_of_quality(sum.quality)) sum.quality = w.quality;
-    sum.seconds += w.seconds;
-    sum.longest_seconds = std::max(sum.longest_seconds, w.longest_seconds);
-    sum.count += w.count;
+    sum.add_lengths(w);
     sum.wrong_order = sum.wrong_order || w.wrong_order;
     sum.wrong_order_count += w.wrong_order_count;
     sum.wrong_order_seconds += w.wrong_order_seconds;
@@ -54980,9 +55019,7 @@ void add_once(base::vector<T>& all, const T& one) {
 
 /// Adds a further kind of wait with the same root.
 inline void add_kind(finding& f, const wait_entry& w) {
-  f.sum.seconds += w.seconds;
-  f.sum.count += w.count;
-  f.sum.longest_seconds = std::max(f.sum.longest_seconds, w.longest_seconds);
+  f.sum.add_lengths(w);
   f.sum.unexplained_seconds += w.unexplained_seconds;
   if (rank_of_quality(w.quality) > rank_of_quality(f.sum.quality)) f.sum.quality = w.quality;
   for (const residual_entry& r : w.residual) add_term(f.sum.residual, r);
@@ -55231,6 +55268,7 @@ class short_writer {
     if (f.patterns.size() == 2) head += " and " + pattern_words(f.patterns[1]);
     else if (f.patterns.size() > 2) head += " and " + base::counted(count(f.patterns.size() - 1), "other pattern");
     head += ": " + who_waited(w) + ", " + base::percent(w.seconds / r_.run.location_seconds) + " of " + base::rank_time();
+    head += few_words(w, base::counted(w.count, "wait"));
     add(out, head, number_of(number));
     std::string where = "in " + call_text(w.operation);
     const std::string cause = call_text(w.cause);
@@ -55246,10 +55284,11 @@ class short_writer {
 
   // What made the late side late: the rows of at least a tenth, at most two.
   void rows(part& out, const wait_entry& w) const {
+    const std::int64_t few = w.few_waits();
     std::size_t shown = 0;
     for (const residual_entry& r : w.residual) {
       if (shown == most_causes() || r.seconds() < least_part * w.seconds) break;
-      const std::string why = remark(r, false, false);
+      const std::string why = remark(r, {false, false, few != 0});
       add(out,
           base::percent(std::min(1.0, r.seconds() / w.seconds)) + " because of " + label(r) + (why.empty() ? "" : ": " + why),
           "    ", "", 2);
@@ -55599,6 +55638,7 @@ class text_writer {
         r_.run.waiting_seconds > 0 ? base::percent(w.seconds / r_.run.waiting_seconds) + " of the waiting, " : "";
     facts += base::counted(w.count, "wait");
     if (w.count > 1) facts += ", longest " + base::duration(w.longest_seconds, 2);
+    facts += few_words(w, "them");
     if (r_.ledger.overhead.calibrated && w.compensated_seconds &&
         std::fabs(*w.compensated_seconds - w.seconds) > 0.01 * w.seconds)
       facts += ", " + base::duration(*w.compensated_seconds) + " without measuring";
@@ -55711,8 +55751,9 @@ class text_writer {
       for (std::string& line : lines) line.insert(0, under ? 2 : 0, ' ');
       rows.push_back(
           {lines, "",
-           under || r.within.empty() ? remark(r, false) : remark(r, false) + ", untimed in " + base::printable(r.within)});
+           under || r.within.empty() ? remark(r, {false}) : remark(r, {false}) + ", untimed in " + base::printable(r.within)});
     };
+    const bool few = w.few_waits() != 0;
     bool lead_named = false;  // all blocks of one step have the same lead
     for (const residual_entry& r : w.residual) {
       if (untimed(r)) continue;
@@ -55722,7 +55763,7 @@ class text_writer {
         continue;
       }
       ++timed;
-      rows.push_back({label(r), amount(scale, r.seconds()), remark(r, !lead_named)});
+      rows.push_back({label(r), amount(scale, r.seconds()), remark(r, {!lead_named, true, few})});
       lead_named = lead_named || r.lead_visits != 0;
       std::size_t under = 0;
       for (std::size_t i = 0; i < w.residual.size(); ++i) {
@@ -55886,7 +55927,7 @@ inline void set_advice(whywait::result::advice& out, const advice_entry& a) {
   out.at_least = a.at_least;
 }
 
-inline void set_cause(whywait::result::cause& out, const residual_entry& r) {
+inline void set_cause(whywait::result::cause& out, const residual_entry& r, bool few_waits) {
   out.block = r.block;
   out.kind = r.kind;
   set_place(out.where, r.where);
@@ -55910,7 +55951,7 @@ inline void set_cause(whywait::result::cause& out, const residual_entry& r) {
   out.waiting_visits = r.waiter_visits;
   out.late_work = r.causer_work;
   out.waiting_work = r.waiter_work;
-  out.remark = remark(r);
+  out.remark = remark(r, {true, true, few_waits});
 }
 
 inline void set_wait(whywait::result::wait& out, const wait_entry& w) {
@@ -55923,7 +55964,8 @@ inline void set_wait(whywait::result::wait& out, const wait_entry& w) {
   set_place(out.late_call, w.cause);
   out.unexplained_seconds = w.unexplained_seconds;
   out.inherited_seconds = w.indirect_seconds;
-  set_each(out.causes, w.residual, &set_cause);
+  const bool few = w.few_waits() != 0;
+  set_each(out.causes, w.residual, [few](whywait::result::cause& to, const residual_entry& r) { set_cause(to, r, few); });
   set_each(out.waiters, w.waiters, &set_location);
   set_each(out.late, w.causers, &set_location);
   set_each(out.advice, w.advice, &set_advice);
@@ -61170,6 +61212,7 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
     w.quality = reports::name_of(e->trust);
     w.seconds = base::seconds_of(e->wait_ns);
     w.longest_seconds = base::seconds_of(e->longest_ns);
+    if (w.seconds > 0) w.typical_seconds = std::min(e->squares_us2 * 1e-12 / w.seconds, w.longest_seconds);
     w.count = e->count;
     w.wrong_order = e->wrong_order_count > 0;
     w.wrong_order_count = e->wrong_order_count;

@@ -42,7 +42,7 @@ REPORT = {
     "schema": "whywait/1",
     "run": {"ranks": 2, "locations": 2, "seconds": 1.0, "location_seconds": 2.0, "waiting_seconds": 0.002,
             "unexplained_seconds": 0.0, "undescribed_seconds": 0.0, "mpi_calls": 9, "partial": False},
-    "waits": [{"pattern": "wait_at_barrier", "seconds": 0.002, "count": 1, "longest_seconds": 0.002, "quality": "exact",
+    "waits": [{"pattern": "wait_at_barrier", "seconds": 0.002, "count": 1, "longest_seconds": 0.002, "typical_seconds": 0.002, "quality": "exact",
                "unexplained_seconds": 0.0, "indirect_seconds": 0.0, "advice": [], "operation": {}, "cause": {},
                "residual": [{"block": "solve", "seconds": 0.002, "visits_seconds": 0.0, "speed_seconds": 0.002,
                              "causer_visits": 3, "waiter_visits": 3, "causer_work": 0, "waiter_work": 0,
@@ -60,7 +60,7 @@ REPORT = {
 VERDICT = {"text": "balancing it", "block": "solve", "rank": 1, "ratio": 2.0, "saving_seconds": 0.05}
 FINE = "whywait · 2 ranks · 1.00 s\n  0.1 % of rank time is waiting: nothing worth\n  changing here.\n"
 WAITING = "whywait · 2 ranks · 1.00 s · 10 % of rank time is waiting (0.2 s)\n"
-A_FIFTH = {path: 0.2 for path in ["run.waiting_seconds", "waits.0.seconds", "waits.0.longest_seconds", "waits.0.waiters.0.seconds",
+A_FIFTH = {path: 0.2 for path in ["run.waiting_seconds", "waits.0.seconds", "waits.0.longest_seconds", "waits.0.typical_seconds", "waits.0.waiters.0.seconds",
                                   "waits.0.causers.0.seconds", "waits.0.residual.0.seconds", "waits.0.residual.0.speed_seconds"]}
 A_FIFTH.update({"waits.0.residual.0.causer_seconds": 0.5, "waits.0.residual.0.waiter_seconds": 0.3,
                 "efficiency.parallel": 0.9, "efficiency.load_balance": 0.9})

@@ -210,6 +210,7 @@ struct class_sums {
   std::int64_t count = 0;          ///< waits merged
   std::int64_t wait_ns = 0;
   std::int64_t longest_ns = 0;
+  double squares_us2 = 0;  ///< sum of the squares of the waits, each in whole microseconds
   std::int64_t wrong_order_count = 0;  ///< late senders whose message was received out of sending order
   std::int64_t wrong_order_ns = 0;
   std::int64_t indirect_ns = 0;     ///< sum of inherited parts
@@ -231,6 +232,7 @@ struct class_sums {
     count += o.count;
     wait_ns += o.wait_ns;
     longest_ns = longest_ns < o.longest_ns ? o.longest_ns : longest_ns;
+    squares_us2 += o.squares_us2;
     wrong_order_count += o.wrong_order_count;
     wrong_order_ns += o.wrong_order_ns;
     indirect_ns += o.indirect_ns;

@@ -144,6 +144,8 @@ class wait_classes {
     ++sums.count;
     sums.wait_ns += wait.wait_ns;
     sums.longest_ns = std::max(sums.longest_ns, wait.wait_ns);
+    const auto us = static_cast<double>((wait.wait_ns + 500) / 1000);
+    sums.squares_us2 += us * us;
     if (wait.explained && wait.wait_ns >= sums.longest.wait_ns) {
       const wait_sample sample{wait.wait_ns,  wait.begin_ns,        wait.since_ns, wait.rank,         wait.causer_rank,
                                wait.location, wait.causer_location, wait.record,   wait.causer_record};

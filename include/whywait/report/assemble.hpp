@@ -94,6 +94,7 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
     w.quality = reports::name_of(e->trust);
     w.seconds = base::seconds_of(e->wait_ns);
     w.longest_seconds = base::seconds_of(e->longest_ns);
+    if (w.seconds > 0) w.typical_seconds = std::min(e->squares_us2 * 1e-12 / w.seconds, w.longest_seconds);
     w.count = e->count;
     w.wrong_order = e->wrong_order_count > 0;
     w.wrong_order_count = e->wrong_order_count;

@@ -56,9 +56,7 @@ void add_once(base::vector<T>& all, const T& one) {
 
 /// Adds a further kind of wait with the same root.
 inline void add_kind(finding& f, const wait_entry& w) {
-  f.sum.seconds += w.seconds;
-  f.sum.count += w.count;
-  f.sum.longest_seconds = std::max(f.sum.longest_seconds, w.longest_seconds);
+  f.sum.add_lengths(w);
   f.sum.unexplained_seconds += w.unexplained_seconds;
   if (rank_of_quality(w.quality) > rank_of_quality(f.sum.quality)) f.sum.quality = w.quality;
   for (const residual_entry& r : w.residual) add_term(f.sum.residual, r);

@@ -103,9 +103,7 @@ inline base::vector<wait_group> group_shapes(const base::vector<wait_entry>& wai
     ++same->shapes;
     same->largest_seconds = std::max(same->largest_seconds, w.seconds);
     if (detail::rank_of_quality(w.quality) > detail::rank_of_quality(sum.quality)) sum.quality = w.quality;
-    sum.seconds += w.seconds;
-    sum.longest_seconds = std::max(sum.longest_seconds, w.longest_seconds);
-    sum.count += w.count;
+    sum.add_lengths(w);
     sum.wrong_order = sum.wrong_order || w.wrong_order;
     sum.wrong_order_count += w.wrong_order_count;
     sum.wrong_order_seconds += w.wrong_order_seconds;

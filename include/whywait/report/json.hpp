@@ -72,7 +72,7 @@ void write_residual(Writer& out, const residual_entry& r) {
 template <class Writer>
 void write_wait(Writer& out, const wait_entry& w) {
   out.begin_object().member("pattern", w.pattern).member("seconds", w.seconds).member("count", w.count);
-  out.member("longest_seconds", w.longest_seconds).member("quality", w.quality);
+  out.member("longest_seconds", w.longest_seconds).member("typical_seconds", w.typical_seconds).member("quality", w.quality);
   if (w.pattern == "late_sender")
     out.member("wrong_order", w.wrong_order)
         .member("wrong_order_count", w.wrong_order_count)

@@ -18,6 +18,8 @@
 #include <whywait/report/verdict.hpp>
 #include <whywait/whatif/answer.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -159,6 +161,7 @@ struct wait_entry {
   std::string quality = "exact";  ///< exact, bounded, order_suspect, hidden_tree
   double seconds = 0;
   double longest_seconds = 0;  ///< the longest single wait
+  double typical_seconds = 0;  ///< mean length of a wait, weighted with its length: of what an instant of waiting is part
   std::int64_t count = 0;
   bool wrong_order = false;  ///< some of the messages were received in another order than they were sent
   std::int64_t wrong_order_count = 0;
@@ -182,6 +185,24 @@ struct wait_entry {
   [[gnu::noinline]] wait_entry& operator=(const wait_entry&) = default;
   [[gnu::noinline]] wait_entry& operator=(wait_entry&&) = default;
   [[gnu::noinline]] ~wait_entry() = default;
+
+  /// Adds the number of the waits of another entry, and their lengths.
+  [[gnu::noinline]] void add_lengths(const wait_entry& o) noexcept {
+    const double squares = typical_seconds * seconds + o.typical_seconds * o.seconds;
+    seconds += o.seconds;
+    typical_seconds = seconds > 0 ? squares / seconds : 0;
+    longest_seconds = std::max(longest_seconds, o.longest_seconds);
+    count += o.count;
+  }
+
+  /// If most of the time is in at most a quarter of the waits: a bound of their number; 0: it is not, or that is not known. Let
+  /// t be the typical and m the greatest length. The waits of at least t / 2 have at least t / (2m - t) of the time, because
+  /// the others add at most t / 2 times their time to the sum of the squares.
+  [[gnu::noinline]] std::int64_t few_waits() const noexcept {
+    if (longest_seconds < 1e-4 || longest_seconds > 1.5 * typical_seconds) return 0;
+    const double most = std::ceil(2 * seconds / typical_seconds);
+    return 4 * most <= static_cast<double>(count) ? static_cast<std::int64_t>(most) : 0;
+  }
 };
 
 /// The answers to WHYWAIT_WHATIF.

@@ -203,6 +203,7 @@ class short_writer {
     if (f.patterns.size() == 2) head += " and " + pattern_words(f.patterns[1]);
     else if (f.patterns.size() > 2) head += " and " + base::counted(count(f.patterns.size() - 1), "other pattern");
     head += ": " + who_waited(w) + ", " + base::percent(w.seconds / r_.run.location_seconds) + " of " + base::rank_time();
+    head += few_words(w, base::counted(w.count, "wait"));
     add(out, head, number_of(number));
     std::string where = "in " + call_text(w.operation);
     const std::string cause = call_text(w.cause);
@@ -218,10 +219,11 @@ class short_writer {
 
   // What made the late side late: the rows of at least a tenth, at most two.
   void rows(part& out, const wait_entry& w) const {
+    const std::int64_t few = w.few_waits();
     std::size_t shown = 0;
     for (const residual_entry& r : w.residual) {
       if (shown == most_causes() || r.seconds() < least_part * w.seconds) break;
-      const std::string why = remark(r, false, false);
+      const std::string why = remark(r, {false, false, few != 0});
       add(out,
           base::percent(std::min(1.0, r.seconds() / w.seconds)) + " because of " + label(r) + (why.empty() ? "" : ": " + why),
           "    ", "", 2);

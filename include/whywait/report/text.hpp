@@ -147,6 +147,7 @@ class text_writer {
         r_.run.waiting_seconds > 0 ? base::percent(w.seconds / r_.run.waiting_seconds) + " of the waiting, " : "";
     facts += base::counted(w.count, "wait");
     if (w.count > 1) facts += ", longest " + base::duration(w.longest_seconds, 2);
+    facts += few_words(w, "them");
     if (r_.ledger.overhead.calibrated && w.compensated_seconds &&
         std::fabs(*w.compensated_seconds - w.seconds) > 0.01 * w.seconds)
       facts += ", " + base::duration(*w.compensated_seconds) + " without measuring";
@@ -259,8 +260,9 @@ class text_writer {
       for (std::string& line : lines) line.insert(0, under ? 2 : 0, ' ');
       rows.push_back(
           {lines, "",
-           under || r.within.empty() ? remark(r, false) : remark(r, false) + ", untimed in " + base::printable(r.within)});
+           under || r.within.empty() ? remark(r, {false}) : remark(r, {false}) + ", untimed in " + base::printable(r.within)});
     };
+    const bool few = w.few_waits() != 0;
     bool lead_named = false;  // all blocks of one step have the same lead
     for (const residual_entry& r : w.residual) {
       if (untimed(r)) continue;
@@ -270,7 +272,7 @@ class text_writer {
         continue;
       }
       ++timed;
-      rows.push_back({label(r), amount(scale, r.seconds()), remark(r, !lead_named)});
+      rows.push_back({label(r), amount(scale, r.seconds()), remark(r, {!lead_named, true, few})});
       lead_named = lead_named || r.lead_visits != 0;
       std::size_t under = 0;
       for (std::size_t i = 0; i < w.residual.size(); ++i) {

@@ -185,10 +185,23 @@ inline std::string slower_words(const explain::slower_parts& p, std::int64_t spe
   return out;
 }
 
+/// ", most of it in at most 21 of 200 waits", or " of them"; empty if not so (wait_entry::few_waits).
+[[gnu::noinline]] inline std::string few_words(const wait_entry& w, const std::string& of) {
+  const std::int64_t few = w.few_waits();
+  return few == 0 ? std::string() : base::joined({", most of it in at most ", base::count(few), " of ", of});
+}
+
+/// The parts of what `remark` returns.
+struct remark_parts {
+  bool lead = true;  ///< by how many visits one side was ahead
+  bool inherited = true;
+  bool few_waits =
+      false;  ///< few waits have most of the time (wait_entry::few_waits), so that visits are slower on average, not each
+};
+
 /// The difference between both sides in one block: "same visits, each 1.9 ms slower", "1,200 more visits", "only the
-/// late side ran it", "4.0x as often: 80 visits instead of 20" of an untimed step. `name_lead`: adds by how many visits
-/// one side was ahead.
-inline std::string remark(const residual_entry& r, bool name_lead = true, bool name_inherited = true) {
+/// late side ran it", "4.0x as often: 80 visits instead of 20" of an untimed step.
+inline std::string remark(const residual_entry& r, const remark_parts& with = {}) {
   std::string out;
   const bool work = r.causer_work > 0 && r.waiter_work > 0;
   const std::int64_t late = work ? r.causer_work : r.causer_visits;
@@ -212,8 +225,10 @@ inline std::string remark(const residual_entry& r, bool name_lead = true, bool n
     const double size = std::fabs(r.visits_seconds()) + std::fabs(r.speed_seconds());
     const double each = detail::each_seconds(r, late, waiting);
     const std::string why = slower_words(r.slower, r.speed_ns, each, static_cast<double>(late + waiting) / 2);
-    const std::string slower = "each " + (work ? std::string("unit ") : std::string()) + base::duration(std::fabs(each), 2) +
-                               (each < 0 ? " faster" : " slower") + (why.empty() ? "" : ": ") + why;
+    std::string slower = base::duration(std::fabs(each), 2) + (each < 0 ? " faster" : " slower");
+    if (with.few_waits) slower = (work ? "units " : "") + slower + " on average";
+    else slower = (work ? "each unit " : "each ") + slower;
+    slower += (why.empty() ? "" : ": ") + why;
     const bool by_visits = size > 0 && std::fabs(r.visits_seconds()) >= 0.8 * size;
     const bool by_speed = size > 0 && std::fabs(r.speed_seconds()) >= 0.8 * size;
     // Added up over waits whose sides differ in different directions, numbers may contradict the time, and parts of it cancel.
@@ -224,12 +239,13 @@ inline std::string remark(const residual_entry& r, bool name_lead = true, bool n
     if (late == waiting && by_visits) out = std::string(noun) + "s differ from wait to wait";
     else if (late == waiting) out = (work ? std::string("same work, ") : "same " + std::string(noun) + "s, ") + slower;
     else if (by_visits) out = difference();
-    else if (by_speed) out = work ? slower : "each " + std::string(noun) + slower.substr(4);
+    else if (by_speed)
+      out = work ? slower : with.few_waits ? std::string(noun) + "s " + slower : "each " + std::string(noun) + slower.substr(4);
     else out = difference() + ", " + slower;
   }
-  if (name_lead && r.lead_visits != 0) out += (out.empty() ? "" : "; ") + detail::lead_words(r);
+  if (with.lead && r.lead_visits != 0) out += (out.empty() ? "" : "; ") + detail::lead_words(r);
   if (r.kind == "waiting") out += (out.empty() ? "" : ", ") + std::string("marked as waiting");
-  if (name_inherited && r.inherited_seconds() > 0.1 * std::fabs(r.seconds()) && r.seconds() > 0)
+  if (with.inherited && r.inherited_seconds() > 0.1 * std::fabs(r.seconds()) && r.seconds() > 0)
     out += (out.empty() ? "" : "; ") +
            (r.inherited_seconds() >= 0.99 * r.seconds() ? std::string("all") : base::duration(r.inherited_seconds(), 2)) +
            " inherited";

@@ -5,10 +5,14 @@
 
 #include <errno.h>
 
+#include <algorithm>
 #include <cmath>
-
 #include <cstdint>
+#include <initializer_list>
+#include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace whywait::base;
 using namespace whywait::reports;
@@ -53,6 +57,57 @@ TEST_CASE("ranks are printed as ranges") {
   CHECK(words_for({{2, 1, 1.0}}).text == "rank 2 thread 1");
 }
 
+TEST_CASE("few waits that have most of the time are named, with a bound of their number that holds") {
+  const auto of = [](std::initializer_list<std::pair<std::int64_t, double>> lengths) {
+    wait_entry w;
+    for (const auto& [count, length] : lengths) {
+      wait_entry part;
+      part.count = count;
+      part.seconds = static_cast<double>(count) * length;
+      part.longest_seconds = part.typical_seconds = length;
+      w.add_lengths(part);
+    }
+    return w;
+  };
+  const wait_entry burst = of({{10, 0.080}, {190, 0.0001}});
+  CHECK(burst.count == 200);
+  CHECK(burst.longest_seconds == 0.080);
+  CHECK(burst.typical_seconds == doctest::Approx(0.0781).epsilon(0.001));
+  CHECK(burst.few_waits() == 21);  // at most: 2 * 0.819 s / 78.1 ms
+  CHECK(of({{200, 0.004}}).few_waits() == 0);  // all alike
+  CHECK(of({{100, 0.008}, {100, 0.002}}).few_waits() == 0);
+  CHECK(of({{1, 1.0}, {10, 0.1}, {10000, 0.001}}).few_waits() == 0);  // most of the time is in the many
+  CHECK(of({{1, 1.0}, {1, 0.5}, {10000, 0.00001}}).few_waits() == 5);  // 2 * 1.6 s / 0.78 s
+  CHECK(of({{10, 0.00008}, {190, 0.0000001}}).few_waits() == 0);  // too short to be known
+  CHECK(wait_entry().few_waits() == 0);
+  CHECK(few_words(burst, "them") == ", most of it in at most 21 of them");
+  CHECK(few_words(wait_entry(), "them").empty());
+  // random lengths: the waits of at least half the typical length have at least half of the time
+  std::mt19937 random(7);
+  int named = 0;
+  for (int round = 0; round != 2000; ++round) {
+    wait_entry w;
+    std::vector<double> all;
+    for (int i = 0; i != 40; ++i) {
+      all.push_back(
+          1e-3 + (random() % 5 == 0 ? 1e-1 * static_cast<double>(random() % 100) : 1e-4 * static_cast<double>(random() % 100)));
+      wait_entry part;
+      part.count = 1;
+      part.seconds = part.longest_seconds = part.typical_seconds = all.back();
+      w.add_lengths(part);
+    }
+    const std::int64_t few = w.few_waits();
+    if (few == 0) continue;
+    ++named;
+    std::sort(all.rbegin(), all.rend());
+    double most = 0;
+    for (std::int64_t i = 0; i != few; ++i) most += all[static_cast<std::size_t>(i)];
+    CHECK(most >= 0.5 * w.seconds);
+    CHECK(few * 4 <= w.count);
+  }
+  CHECK(named > 50);
+}
+
 TEST_CASE("waiting and causing ranks") {
   wait_entry w;
   w.waiters = {{1, 0, 1.0}, {2, 0, 1.0}, {3, 0, 1.0}};
@@ -73,6 +128,9 @@ TEST_CASE("a block is slower, entered more often, or on one side only") {
   CHECK(remark(entry(1400, 1401, -1.5, 0)) == "1 fewer visit");
   CHECK(remark(entry(15, 10, 7.5, 12.5)) == "5 more visits, each 1.0 s slower");
   CHECK(remark(entry(15, 10, 0.1, 12.5)) == "each visit 1.0 s slower");
+  CHECK(remark(entry(9000, 9000, 0, 17.2), {true, true, true}) == "same visits, 1.9 ms slower on average");
+  CHECK(remark(entry(15, 10, 7.5, 12.5), {true, true, true}) == "5 more visits, 1.0 s slower on average");
+  CHECK(remark(entry(15, 10, 0.1, 12.5), {true, true, true}) == "visits 1.0 s slower on average");
   CHECK(remark(entry(5, 0, 1, 0)) == "only the late side ran it");
   CHECK(remark(entry(0, 5, -1, 0)) == "only the waiting side ran it");
   CHECK(remark(entry(0, 0, 1, 0)).empty());
@@ -90,6 +148,7 @@ TEST_CASE("work units replace visits where both sides counted them") {
   r = entry(10, 10, 0, 2.0);
   r.causer_work = r.waiter_work = 1000;
   CHECK(remark(r) == "same work, each unit 2.0 ms slower");
+  CHECK(remark(r, {true, true, true}) == "same work, units 2.0 ms slower on average");
 }
 
 TEST_CASE("calls, marked waits, untimed steps and inherited time are labelled") {
@@ -121,7 +180,7 @@ TEST_CASE("a lead is named, and its time is not that of slower visits") {
   r.waiter_ns = 50000000;
   r.lead_visits = -10;  // the waiting side made these visits in an earlier wait
   CHECK(remark(r) == "same visits, each 5.0 ms slower; the waiting side made 10 of them earlier or later");
-  CHECK(remark(r, false) == "same visits, each 5.0 ms slower");
+  CHECK(remark(r, {false}) == "same visits, each 5.0 ms slower");
   r.lead_visits = 1;
   CHECK(remark(r) == "same visits, each 5.0 ms slower; the waiting side was 1 visit ahead");
   r.waiter_ns = 99000000;
@@ -130,7 +189,7 @@ TEST_CASE("a lead is named, and its time is not that of slower visits") {
   many.lead_visits = -4125;  // so that 81 are missing, and not for less time
   CHECK(remark(many) == "visits differ from wait to wait");
   r.kind = "call";
-  CHECK(remark(r, false) == "same calls; the waiting side was 1 call ahead");
+  CHECK(remark(r, {false}) == "same calls; the waiting side was 1 call ahead");
 }
 
 TEST_CASE("why visits are slower: what was counted, from a tenth on, and the rest as not counted") {

@@ -55,7 +55,7 @@ inline void side_cell(const page_context& p, const residual_entry& r, const path
 }
 
 /// The difference, divided into more visits and slower visits.
-inline void difference_cell(const page_context& p, const residual_entry& r, const path_scale& scale, bool name_lead) {
+inline void difference_cell(const page_context& p, const residual_entry& r, const path_scale& scale, const remark_parts& with) {
   html_writer& out = p.out;
   const auto part = [&](const char* name, double seconds) {
     if (seconds != 0)
@@ -71,10 +71,10 @@ inline void difference_cell(const page_context& p, const residual_entry& r, cons
     part("speed", r.speed_seconds());
     out.put("</span>");
   }
-  out.put(" <small>$</small></td>", remark(r, name_lead));
+  out.put(" <small>$</small></td>", remark(r, with));
 }
 
-inline void residual_row(const page_context& p, const residual_entry& r, const path_scale& scale, bool name_lead) {
+inline void residual_row(const page_context& p, const residual_entry& r, const path_scale& scale, const remark_parts& with) {
   html_writer& out = p.out;
   out.put("$", as_markup(r.kind == "step" ? "<tr class=\"step\">" : "<tr>"));
   side_cell(p, r, scale, false);
@@ -83,7 +83,7 @@ inline void residual_row(const page_context& p, const residual_entry& r, const p
   if (!r.within.empty()) out.put(" <small>in <code>$</code></small>", r.within);
   out.put("</th>");
   side_cell(p, r, scale, true);
-  difference_cell(p, r, scale, name_lead);
+  difference_cell(p, r, scale, with);
   out.put("</tr>");
 }
 
@@ -97,9 +97,10 @@ inline void two_columns(const page_context& p, const wait_entry& w) {
       "scope=\"col\">code</th><th scope=\"col\" class=\"late\">$ <small>came late</small></th><th scope=\"col\">late side "
       "more</th></tr></thead><tbody>",
       as_count(w.count), as_markup(w.count == 1 ? " wait" : " waits"), words_for(w.waiters).text, words_for(w.causers).text);
+  const bool few = w.few_waits() != 0;
   bool lead_named = false;
   for (const residual_entry& r : w.residual) {
-    residual_row(p, r, scale, !lead_named);
+    residual_row(p, r, scale, {!lead_named, true, few});
     lead_named = lead_named || r.lead_visits != 0;
   }
   if (w.unexplained_seconds != 0) {
@@ -169,6 +170,7 @@ inline void page_wait(const page_context& p, std::size_t number) {
       as_time(w.seconds), base::percent(p.share_of_waiting(w.seconds)), as_count(w.count),
       as_markup(w.count == 1 ? " wait" : " waits, longest "));
   if (w.count != 1) out.put("$", as_time(w.longest_seconds));
+  out.put("$", few_words(w, "them"));
   out.put("</small></h3><p class=\"sites\"><span class=\"waiter\">");
   p.call(w.operation);
   out.put("</span> <span class=\"arrow\" aria-label=\"waited for\">\xe2\x86\x90</span> <span class=\"late\">");
