@@ -31493,7 +31493,9 @@ class location_path {
   bool applies(std::uint64_t key, const arrival& a) const noexcept {
     if ((key & group) == 0) return key == location_key(a.causer_rank, a.causer_location);
     const communicator& comm = rank_->communicators[key & ~group];
-    if (rank_->locations.size() != 1) return false;  // the record has no thread
+    // A record does not say which threads of other ranks took part. Those that call operations of all on one communicator are the
+    // same, or hand it on in an order that the program ensures.
+    if (rank_->locations.size() != 1) return a.has(arrival_flag::all) && (key & ~group) == steps_[place_.next].comm;
     if (comm.world.empty()) return a.causer_rank < comm.size;
     return std::find(comm.world.begin(), comm.world.end(), a.causer_rank) != comm.world.end();
   }

@@ -64,6 +64,42 @@ TEST_CASE("collectives of several threads match in the order in which they were 
   }
 }
 
+TEST_CASE(
+    "a wait of several threads in a collective is explained by what both sides ran since the last one on its communicator") {
+  for (const int ranks : {2, 3}) {
+    CAPTURE(ranks);
+    run r(ranks);
+    for (int i = 0; i != ranks; ++i) {
+      r[i].locations.resize(2);
+      explain::communicator own = r[i].communicators[0];
+      own.id = core::key_of("of the second thread");
+      r[i].communicators.push_back(own);
+      for (std::uint64_t step = 0; step != 5; ++step)
+        for (const std::size_t thread : {0u, 1u}) {
+          // The second thread of one rank is late, of another one in each step.
+          const std::uint64_t work =
+              thread == 1 && static_cast<std::uint64_t>(i) == step % static_cast<std::uint64_t>(ranks) ? 30 : 10;
+          r[i].step("work", work, 1, 0, "", thread);
+          sync_record& c = r[i].call(mpi_call::Allreduce, 31 * step + work, 31 * step + 31, "", thread);
+          c.flags = flag::contributes | flag::consumes;
+          c.comm = static_cast<std::uint32_t>(thread);
+        }
+    }
+    r.explain();
+    CHECK(r.notes.waits.size() == 5 * static_cast<std::size_t>(ranks - 1));
+    for (const explain::wait_instance& w : r.notes.waits) {
+      CAPTURE(w.record);
+      CHECK(w.location == 1);
+      CHECK(w.wait_ns == 20);
+      const explain::residual_term* const work = term(w.terms, core::key_of("work"));
+      REQUIRE(work != nullptr);
+      CHECK(work->causer_visits == 1);
+      CHECK(work->waiter_visits == 1);
+      CHECK(work->speed_ns == 20);
+    }
+  }
+}
+
 TEST_CASE("oracle: the same arrivals at a barrier and at finalize") {
   CHECK(oracle(mpi_call::Barrier, -1).waits == waits_ns{10, 6, 8, 0});
   CHECK(oracle(mpi_call::Finalize, -1).waits == waits_ns{10, 6, 8, 0});
