@@ -54983,6 +54983,7 @@ namespace reports {
 /// Waits with the same root cause, or a problem that belongs to no wait.
 struct finding {
   wait_entry sum;                ///< of all; pattern, operation and cause are those of the most costly kind
+  const wait_entry* largest = nullptr;  ///< the most costly kind; null for a problem
   std::size_t kinds = 1;         ///< kinds of waits
   base::vector<std::string> patterns;  ///< each once, most costly first
   base::vector<base::place> places;    ///< calls that waited, each once, most costly first
@@ -55032,6 +55033,15 @@ inline void add_kind(finding& f, const wait_entry& w) {
 
 }  // namespace detail
 
+/// `remark` for a row of the sum. Visits of several kinds of waits are added up, so that a few long ones would look shorter; the
+/// row is therefore described as that of the most costly kind if it has most of the time, else as an average.
+inline std::string remark(const finding& f, const residual_entry& row) {
+  for (const residual_entry& r : f.largest->residual)
+    if (detail::same_block(r, row) && 2 * r.total_ns > row.total_ns)
+      return remark(r, {false, false, f.largest->few_waits() != 0});
+  return remark(row, {false, false, true});
+}
+
 /// The findings of a report, most costly first. Kinds of waits with the same root are one finding; a problem that names the root
 /// of a finding is advice for it, any other a finding of its own. `groups`, from group_shapes, and `r` must outlive the result.
 inline base::vector<finding> findings_of(const result& r, const base::vector<wait_group>& groups) {
@@ -55044,6 +55054,7 @@ inline base::vector<finding> findings_of(const result& r, const base::vector<wai
       all.push_back({});
       same = &all.back();
       same->sum = g.sum;
+      same->largest = &g.sum;
     } else {
       detail::add_kind(*same, g.sum);
     }
@@ -55277,7 +55288,7 @@ class short_writer {
     if (cause != call_text(w.operation)) where += " <- " + cause;
     if (f.places.size() > 1) where += ", and in " + base::counted(count(f.places.size() - 1), "other call");
     add(out, where, "    ", "", 2);
-    rows(out, w);
+    rows(out, f);
     const std::string trust = w.quality == "order_suspect" || w.quality == "hidden_tree" ? quality_words(w.quality) : "";
     add(out, trust, "    ", "", 2);
     if (with_advice) advice(out, f);
@@ -55285,12 +55296,12 @@ class short_writer {
   }
 
   // What made the late side late: the rows of at least a tenth, at most two.
-  void rows(part& out, const wait_entry& w) const {
-    const std::int64_t few = w.few_waits();
+  void rows(part& out, const finding& f) const {
+    const wait_entry& w = f.sum;
     std::size_t shown = 0;
     for (const residual_entry& r : w.residual) {
       if (shown == most_causes() || r.seconds() < least_part * w.seconds) break;
-      const std::string why = remark(r, {false, false, few != 0});
+      const std::string why = remark(f, r);
       add(out,
           base::percent(std::min(1.0, r.seconds() / w.seconds)) + " because of " + label(r) + (why.empty() ? "" : ": " + why),
           "    ", "", 2);

@@ -5,6 +5,7 @@
 #include <whywait/base/vector.hpp>
 #include <whywait/report/grouping.hpp>
 #include <whywait/report/model.hpp>
+#include <whywait/report/words.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -18,6 +19,7 @@ namespace reports {
 /// Waits with the same root cause, or a problem that belongs to no wait.
 struct finding {
   wait_entry sum;                ///< of all; pattern, operation and cause are those of the most costly kind
+  const wait_entry* largest = nullptr;  ///< the most costly kind; null for a problem
   std::size_t kinds = 1;         ///< kinds of waits
   base::vector<std::string> patterns;  ///< each once, most costly first
   base::vector<base::place> places;    ///< calls that waited, each once, most costly first
@@ -67,6 +69,15 @@ inline void add_kind(finding& f, const wait_entry& w) {
 
 }  // namespace detail
 
+/// `remark` for a row of the sum. Visits of several kinds of waits are added up, so that a few long ones would look shorter; the
+/// row is therefore described as that of the most costly kind if it has most of the time, else as an average.
+inline std::string remark(const finding& f, const residual_entry& row) {
+  for (const residual_entry& r : f.largest->residual)
+    if (detail::same_block(r, row) && 2 * r.total_ns > row.total_ns)
+      return remark(r, {false, false, f.largest->few_waits() != 0});
+  return remark(row, {false, false, true});
+}
+
 /// The findings of a report, most costly first. Kinds of waits with the same root are one finding; a problem that names the root
 /// of a finding is advice for it, any other a finding of its own. `groups`, from group_shapes, and `r` must outlive the result.
 inline base::vector<finding> findings_of(const result& r, const base::vector<wait_group>& groups) {
@@ -79,6 +90,7 @@ inline base::vector<finding> findings_of(const result& r, const base::vector<wai
       all.push_back({});
       same = &all.back();
       same->sum = g.sum;
+      same->largest = &g.sum;
     } else {
       detail::add_kind(*same, g.sum);
     }

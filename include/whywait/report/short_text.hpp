@@ -210,7 +210,7 @@ class short_writer {
     if (cause != call_text(w.operation)) where += " <- " + cause;
     if (f.places.size() > 1) where += ", and in " + base::counted(count(f.places.size() - 1), "other call");
     add(out, where, "    ", "", 2);
-    rows(out, w);
+    rows(out, f);
     const std::string trust = w.quality == "order_suspect" || w.quality == "hidden_tree" ? quality_words(w.quality) : "";
     add(out, trust, "    ", "", 2);
     if (with_advice) advice(out, f);
@@ -218,12 +218,12 @@ class short_writer {
   }
 
   // What made the late side late: the rows of at least a tenth, at most two.
-  void rows(part& out, const wait_entry& w) const {
-    const std::int64_t few = w.few_waits();
+  void rows(part& out, const finding& f) const {
+    const wait_entry& w = f.sum;
     std::size_t shown = 0;
     for (const residual_entry& r : w.residual) {
       if (shown == most_causes() || r.seconds() < least_part * w.seconds) break;
-      const std::string why = remark(r, {false, false, few != 0});
+      const std::string why = remark(f, r);
       add(out,
           base::percent(std::min(1.0, r.seconds() / w.seconds)) + " because of " + label(r) + (why.empty() ? "" : ": " + why),
           "    ", "", 2);

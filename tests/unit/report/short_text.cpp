@@ -104,6 +104,22 @@ TEST_CASE("kinds of waits with one root are one finding") {
   CHECK(!finds(text, "\n 3  "));
 }
 
+TEST_CASE("a row of several kinds of waits is that of the kind with most of the time, or an average") {
+  explain::explanation also = late_sender();  // compute_interior: 17.2 s in 9,000 visits
+  also.operation = waitall;
+  also.wait_ns = second;
+  also.residual = {term(compute, 0, second, 9000, 9000)};
+  also.unexplained_ns = 0;
+  CHECK(finds(brief(outcome({late_sender(), also})), "compute_interior (halo.cpp:88): same visits, each 1.9 ms slower\n"));
+  also.wait_ns = 18 * second;
+  also.residual = {term(compute, 0, 18 * second, 9000, 9000)};
+  explain::explanation third = also;
+  third.operation = barrier;
+  third.why = explain::pattern::wait_at_barrier;
+  CHECK(finds(brief(outcome({late_sender(), also, third})),
+              "compute_interior (halo.cpp:88): same visits, 2.0 ms slower on average\n"));
+}
+
 TEST_CASE("what is small is left out") {
   explain::explanation e = late_sender();
   e.residual = {term(compute, 0, 17 * second, 9, 9), term(sample::pack, 1700000000, 0, 2, 1), term(update, 200000000, 0, 2, 1)};
