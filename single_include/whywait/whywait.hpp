@@ -59083,8 +59083,9 @@ struct run_so_far {
 /// this rank up to now. Collective.
 inline reports::run_facts gather_facts(const mpi::state& process, const process_records& all, const run_so_far& before,
                                        const finalize::team& team) {
+  const bool several = __atomic_load_n(&process.several, __ATOMIC_ACQUIRE);
   struct {
-    std::uint64_t calls, lost, mismatches, full, unordered, first_comers, several;
+    std::uint64_t calls, lost, mismatches, full, unordered, first_comers, several, unseen_threads;
     std::int64_t other_threads, other_ns;
     std::uint64_t openmp[core::openmp_part::count_];  // ranks that used them
   } counts = {all.calls,
@@ -59093,7 +59094,8 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
               all.first_closed_ticks != 0 ? 1u : 0u,
               all.lost_orders,
               before.first_comers,
-              __atomic_load_n(&process.several, __ATOMIC_ACQUIRE) || process.uses_threads ? 1u : 0u,
+              several || process.uses_threads ? 1u : 0u,
+              several && !process.uses_threads && process.registry->interposed.active == 0 ? 1u : 0u,
               0,
               0,
               {}};
@@ -59148,19 +59150,26 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
   facts.clock = core::cycle_clock::used() != core::clock_source::monotonic ? "cycle counter" : "CLOCK_MONOTONIC";
   facts.clock_error_seconds = worst_error_ns * 1e-9;
   reports::add_settings(facts);
+  const auto ranks_of = [&process](std::uint64_t count) {
+    return base::joined({base::count(static_cast<std::int64_t>(count)), " of ", base::counted(process.size, "rank")});
+  };
+  const std::string memory = "; increase WHYWAIT_MEMORY (now " + base::memory(process.registry->config.memory_bytes) + ")";
   if (counts.full != 0)
-    facts.warnings.push_back(
-        "the record buffer was full on " + base::count(static_cast<std::int64_t>(counts.full)) + " of " +
-        base::counted(process.size, "rank") + ", first after " + base::duration(full_ns[0] * 1e-9) +
-        (full_ns[1] < 1 ? "; later waits are not explained"
-                        : "; waits from then until the next meeting of all ranks are not explained") +
-        "; increase WHYWAIT_MEMORY (now " + base::memory(process.registry->config.memory_bytes) + ")" +
-        (counts.several != 0 ? ": while several threads call MPI or wait for each other the buffer cannot be reused" : ""));
+    facts.warnings.push_back(base::joined(
+        {"the record buffer was full on ", ranks_of(counts.full), ", first after ", base::duration(full_ns[0] * 1e-9),
+         full_ns[1] < 1 ? "; later waits are not explained"
+                        : "; waits from then until the next meeting of all ranks are not explained",
+         memory,
+         counts.several != 0 ? ": while several threads call MPI or wait for each other the buffer cannot be reused" : ""}));
   if (counts.unordered != 0)
-    facts.warnings.push_back("the path-order buffer (WHYWAIT_PATH=order) was full; for " +
-                             base::counted(static_cast<std::int64_t>(counts.unordered), "interval") +
-                             " between MPI calls only counts are known; increase WHYWAIT_MEMORY (now " +
-                             base::memory(process.registry->config.memory_bytes) + ")");
+    facts.warnings.push_back(base::joined({"the path-order buffer (WHYWAIT_PATH=order) was full; for ",
+                                           base::counted(static_cast<std::int64_t>(counts.unordered), "interval"),
+                                           " between MPI calls only counts are known", memory}));
+  if (counts.unseen_threads != 0)
+    facts.warnings.push_back(base::joined(
+        {"several threads call MPI on ", ranks_of(counts.unseen_threads),
+         ", and how they wait for one another (join, locks) is not observed, so that it counts as work: include "
+         "<whywait/pthread.hpp> in one file, for OpenMP <whywait/gomp.hpp>, or start the program with whywait run"}));
   warn_of_openmp(facts, [&counts](std::uint32_t part) { return counts.openmp[part] != 0; });
   const std::string mismatch = detail::first_mismatch(process, team);
   if (counts.mismatches != 0)

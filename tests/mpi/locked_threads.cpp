@@ -4,6 +4,7 @@
 // with: observer
 // environment: WHYWAIT_OUTPUT=locked
 // stderr ~ io_flush
+// stderr !~ several threads call MPI on
 // tries 3
 //
 // A rank is late because a thread of it held a lock. The wait of the other rank is explained through the lock: by what the holder
