@@ -195,8 +195,7 @@ inline std::string slower_words(const explain::slower_parts& p, std::int64_t spe
 struct remark_parts {
   bool lead = true;  ///< by how many visits one side was ahead
   bool inherited = true;
-  bool few_waits =
-      false;  ///< few waits have most of the time (wait_entry::few_waits), so that visits are slower on average, not each
+  bool few_waits = false;  ///< few waits have most of the time (wait_entry::few_waits): slower "on average", not "each"
 };
 
 /// The difference between both sides in one block: "same visits, each 1.9 ms slower", "1,200 more visits", "only the
