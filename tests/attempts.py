@@ -14,10 +14,11 @@ def _sample():
     return time.monotonic(), busy, own
 
 
-def attempts(tries):
+def attempts(tries, pause=0):
     """The numbers 1, 2, ... of attempts: `tries` of them, and up to three times as many if others disturb them.
 
-    The caller leaves the loop when an attempt succeeds, and the last failure counts.
+    The caller leaves the loop when an attempt succeeds, and the last failure counts. `pause`: seconds to wait after the first
+    disturbed attempt, twice as many after the second, and so on.
     """
     undisturbed = 0
     for number in range(1, 3 * tries + 1):
@@ -27,6 +28,8 @@ def attempts(tries):
         share = (busy - own) / (seconds * os.cpu_count())
         if share > DISTURBED:
             print(f"attempt {number}: other programs took {100 * share:.0f} % of the processors", flush=True)
+            if number < 3 * tries:
+                time.sleep(pause * (number - undisturbed))
             continue
         undisturbed += 1
         if undisturbed == tries:

@@ -468,7 +468,7 @@ def main():
 
     def judge(c):
         folder = options.work / re.sub(r"[^a-z0-9]+", "_", c.name)
-        for _ in attempts(options.tries):
+        for _ in attempts(options.tries, pause=2):
             problems, held = attempt(c, folder)
             if not problems:
                 break
