@@ -31493,8 +31493,8 @@ class location_path {
   bool applies(std::uint64_t key, const arrival& a) const noexcept {
     if ((key & group) == 0) return key == location_key(a.causer_rank, a.causer_location);
     const communicator& comm = rank_->communicators[key & ~group];
-    // A record does not say which threads of other ranks took part. Those that call operations of all on one communicator are the
-    // same, or hand it on in an order that the program ensures.
+    // A record does not say which threads of other ranks took part: those of one communicator are taken to be the same each time.
+    // Where threads take turns on it, visits reach too far or not far enough back; sums stay exact.
     if (rank_->locations.size() != 1) return a.has(arrival_flag::all) && (key & ~group) == steps_[place_.next].comm;
     if (comm.world.empty()) return a.causer_rank < comm.size;
     return std::find(comm.world.begin(), comm.world.end(), a.causer_rank) != comm.world.end();
