@@ -20987,7 +20987,9 @@ struct wait_sample {
   /// The longer wait; of equal ones the earlier, independent of rank numbers.
   bool outweighs(const wait_sample& o) const noexcept {
     if (wait_ns != o.wait_ns) return wait_ns > o.wait_ns;
-    return std::tie(begin_ns, rank, location, record) < std::tie(o.begin_ns, o.rank, o.location, o.record);
+    if (begin_ns != o.begin_ns) return begin_ns < o.begin_ns;
+    if (rank != o.rank) return rank < o.rank;
+    return location != o.location ? location < o.location : record < o.record;
   }
 };
 
@@ -21130,7 +21132,8 @@ struct outcome {
 /// Largest saving first; the sends of one block stay together.
 inline void sort_by_saving(base::vector<earlier_send>& sends) {
   base::small_stable_sort(sends, [](const earlier_send& a, const earlier_send& b) {
-    return std::tie(b.saving_ns, a.block, b.wait_ns) < std::tie(a.saving_ns, b.block, a.wait_ns);
+    if (a.saving_ns != b.saving_ns) return a.saving_ns > b.saving_ns;
+    return a.block != b.block ? a.block < b.block : a.wait_ns > b.wait_ns;
   });
 }
 
@@ -26575,12 +26578,15 @@ struct shape_leader {
 
 /// Returns a negative number, 0 or a positive number. The order is canonical: by time, then by content, never by rank.
 inline int compare(const shape_leader& a, shape_view a_shape, const shape_leader& b, shape_view b_shape) noexcept {
-  const auto head = [](const shape_leader& l) { return std::tie(l.key, l.first_ns, l.wait_ns, l.count); };
-  if (head(a) != head(b)) return head(a) < head(b) ? -1 : 1;
+  if (a.key != b.key) return a.key < b.key ? -1 : 1;
+  if (a.first_ns != b.first_ns) return a.first_ns < b.first_ns ? -1 : 1;
+  if (a.wait_ns != b.wait_ns) return a.wait_ns < b.wait_ns ? -1 : 1;
+  if (a.count != b.count) return a.count < b.count ? -1 : 1;
   for (std::size_t k = 0; k != std::min(a_shape.size(), b_shape.size()); ++k) {
     const shape_entry x = a_shape[k], y = b_shape[k];
-    const auto all = [](const shape_entry& e) { return std::tie(e.block, e.within, e.share); };
-    if (all(x) != all(y)) return all(x) < all(y) ? -1 : 1;
+    if (x.block != y.block) return x.block < y.block ? -1 : 1;
+    if (x.within != y.within) return x.within < y.within ? -1 : 1;
+    if (x.share != y.share) return x.share < y.share ? -1 : 1;
   }
   return a_shape.size() == b_shape.size() ? 0 : a_shape.size() < b_shape.size() ? -1 : 1;
 }
@@ -32809,7 +32815,9 @@ inline base::vector<explanation> present(base::vector<merged_class>& merged, con
   }
   base::small_stable_sort(result, [](const explanation& a, const explanation& b) {
     if (a.wait_ns != b.wait_ns) return a.wait_ns > b.wait_ns;
-    return std::tie(a.first_ns, a.why, a.operation, a.cause) < std::tie(b.first_ns, b.why, b.operation, b.cause);
+    if (a.first_ns != b.first_ns) return a.first_ns < b.first_ns;
+    if (a.why != b.why) return a.why < b.why;
+    return a.operation != b.operation ? a.operation < b.operation : a.cause < b.cause;
   });
   return result;
 }
@@ -48176,6 +48184,7 @@ struct ask_options {
   /// Most of one rank: share of the run that is not understood, in calls with or without a record (docs/method.md 4.13).
   double not_understood = 0.0;
   double shared_processors = 0.0;    ///< share of rank time in which work was ready to run and had no processor
+  double crowded_seconds = 0.0;      ///< by which transfers of a changed run may take longer on shared processors
   base::vector<engine> engines = {};  ///< used in addition to replay, algebra and chain
   base::vector<outside_answer> outside = {};
 };
@@ -48284,7 +48293,7 @@ class answer_builder {
     const double unknown = (1.0 - a.rests_on) * std::min(1.0, a.measured_seconds / a.seconds);
     const double half = std::max(repeatability, a.sampling + unknown + options_.shared_processors + options_.resolution);
     a.low_seconds = std::max(0.0, a.seconds * low * (1.0 - half));
-    a.high_seconds = a.seconds * high * (1.0 + half);
+    a.high_seconds = a.seconds * high * (1.0 + half) + options_.crowded_seconds;
   }
 
   void by_replay(const question& q, const models::run_log& changed, answer& a) {
@@ -51419,10 +51428,26 @@ struct saving_range {
   double low, high;
 };
 
-/// Where ranks share processors, the balanced run has at best no delays but those it had, and the rank saves what it has above
-/// the mean. At worst the time without a processor, which hid while ranks waited, comes on top (docs/method.md 1.8).
+/// Where a machine has more ranks than processors: the time by which transfers may get longer in a changed run, in which ranks
+/// that waited copy their data at the same time as others (docs/method.md 1.8). 0 if unknown.
+inline double crowded_transfers(const result& r) noexcept {
+  const processor_sharing& s = r.not_understood.sharing;
+  if (s.processors <= 0 || s.ranks <= s.processors || r.run.threads_only || !(r.ledger.efficiency.parallel > 0)) return 0;
+  constexpr double slow_copy = 1e9;  // bytes per second that any processor copies
+  double bytes = 0;
+  for (const traffic_entry& t : r.profile.messages)
+    if (*t.operation != 'r' && std::strcmp(t.peers, "network") != 0) bytes += static_cast<double>(t.bytes);
+  const double copies = 2 * bytes / slow_copy / static_cast<double>(std::max<std::int64_t>(1, r.run.ranks));
+  const double transfers = std::min(copies, std::max(0.0, 1 - r.ledger.efficiency.transfer) * r.run.seconds);
+  return transfers * (static_cast<double>(s.ranks) / static_cast<double>(s.processors) - 1);
+}
+
+/// Where ranks lacked processors, the balanced run has at best no delays but those it had, and the rank saves what it has above
+/// the mean. At worst the time without a processor, which hid while ranks waited, comes on top (docs/method.md 1.8). Where
+/// they did not although there are more ranks than processors, transfers may crowd in the balanced run.
 inline saving_range range_of(const result& r, const verdict_entry& v) noexcept {
-  if (!v.problem.empty() || !saves_more(r) || r.run.ranks <= 0) return {v.saving_seconds, v.saving_seconds};
+  if (!v.problem.empty() || r.run.ranks <= 0) return {v.saving_seconds, v.saving_seconds};
+  if (!saves_more(r)) return {std::max(0.0, v.saving_seconds - crowded_transfers(r)), v.saving_seconds};
   const double high = std::min(std::max(v.saving_seconds, v.excess_seconds), r.run.seconds);
   const double without = r.not_understood.sharing.seconds / static_cast<double>(r.run.ranks);
   return {std::max(0.0, std::min(v.saving_seconds, v.excess_seconds - without)), high};
@@ -51433,14 +51458,16 @@ inline std::string sentence(const result& r, const verdict_entry& v) {
   const saving_range s = range_of(r, v);
   const std::string low = base::duration(s.low, 2), high = base::duration(s.high, 2);
   const bool at_most = !v.predicted || s.low < detail::least_share * r.run.seconds;
+  const bool differ = !at_most && low != high;
   return v.claim + " would shorten the run by " +
-         (at_most       ? (v.at_least ? "about " : "up to ") + high
-          : low == high ? (v.at_least          ? "at least"
-                           : v.problem.empty() ? "about"
-                                               : predicted_words(r)) +
-                              (" " + high)
-                        : low + " to " + high + (v.at_least ? " or more" : "")) +
-         " of " + base::duration(r.run.seconds, 2);
+         (at_most   ? (v.at_least ? "about " : "up to ") + high
+          : !differ ? (v.at_least          ? "at least"
+                       : v.problem.empty() ? "about"
+                                           : predicted_words(r)) +
+                          (" " + high)
+                    : low + " to " + high + (v.at_least ? " or more" : "")) +
+         " of " + base::duration(r.run.seconds, 2) +
+         (differ && !saves_more(r) ? " (more ranks than processors: copies at the same time may take longer)" : "");
 }
 
 /// Why there is no verdict; empty if there is one, or if `unknown_words` gives the reason.
@@ -58159,6 +58186,7 @@ inline void answer_questions(const mpi::state& process, const process_names& his
       if (run_seconds > 0) options.not_understood = std::max(options.not_understood, r.seconds / run_seconds);
     if (into.run.location_seconds > 0)
       options.shared_processors = into.not_understood.sharing.code_seconds / into.run.location_seconds;
+    options.crowded_seconds = reports::crowded_transfers(into);
     into.prediction.answers = whatif::ask(log, asked.all, options);
     for (whatif::answer& a : into.prediction.answers)
       if (!calls.all_of_them && a.engine == "clocks")

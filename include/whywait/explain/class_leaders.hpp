@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <tuple>
 #include <utility>
 
 namespace whywait {
@@ -76,12 +75,15 @@ struct shape_leader {
 
 /// Returns a negative number, 0 or a positive number. The order is canonical: by time, then by content, never by rank.
 inline int compare(const shape_leader& a, shape_view a_shape, const shape_leader& b, shape_view b_shape) noexcept {
-  const auto head = [](const shape_leader& l) { return std::tie(l.key, l.first_ns, l.wait_ns, l.count); };
-  if (head(a) != head(b)) return head(a) < head(b) ? -1 : 1;
+  if (a.key != b.key) return a.key < b.key ? -1 : 1;
+  if (a.first_ns != b.first_ns) return a.first_ns < b.first_ns ? -1 : 1;
+  if (a.wait_ns != b.wait_ns) return a.wait_ns < b.wait_ns ? -1 : 1;
+  if (a.count != b.count) return a.count < b.count ? -1 : 1;
   for (std::size_t k = 0; k != std::min(a_shape.size(), b_shape.size()); ++k) {
     const shape_entry x = a_shape[k], y = b_shape[k];
-    const auto all = [](const shape_entry& e) { return std::tie(e.block, e.within, e.share); };
-    if (all(x) != all(y)) return all(x) < all(y) ? -1 : 1;
+    if (x.block != y.block) return x.block < y.block ? -1 : 1;
+    if (x.within != y.within) return x.within < y.within ? -1 : 1;
+    if (x.share != y.share) return x.share < y.share ? -1 : 1;
   }
   return a_shape.size() == b_shape.size() ? 0 : a_shape.size() < b_shape.size() ? -1 : 1;
 }

@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 namespace whywait {
 inline namespace v0 {
@@ -198,7 +197,9 @@ struct wait_sample {
   /// The longer wait; of equal ones the earlier, independent of rank numbers.
   bool outweighs(const wait_sample& o) const noexcept {
     if (wait_ns != o.wait_ns) return wait_ns > o.wait_ns;
-    return std::tie(begin_ns, rank, location, record) < std::tie(o.begin_ns, o.rank, o.location, o.record);
+    if (begin_ns != o.begin_ns) return begin_ns < o.begin_ns;
+    if (rank != o.rank) return rank < o.rank;
+    return location != o.location ? location < o.location : record < o.record;
   }
 };
 
@@ -341,7 +342,8 @@ struct outcome {
 /// Largest saving first; the sends of one block stay together.
 inline void sort_by_saving(base::vector<earlier_send>& sends) {
   base::small_stable_sort(sends, [](const earlier_send& a, const earlier_send& b) {
-    return std::tie(b.saving_ns, a.block, b.wait_ns) < std::tie(a.saving_ns, b.block, a.wait_ns);
+    if (a.saving_ns != b.saving_ns) return a.saving_ns > b.saving_ns;
+    return a.block != b.block ? a.block < b.block : a.wait_ns > b.wait_ns;
   });
 }
 

@@ -148,7 +148,9 @@ inline base::vector<explanation> present(base::vector<merged_class>& merged, con
   }
   base::small_stable_sort(result, [](const explanation& a, const explanation& b) {
     if (a.wait_ns != b.wait_ns) return a.wait_ns > b.wait_ns;
-    return std::tie(a.first_ns, a.why, a.operation, a.cause) < std::tie(b.first_ns, b.why, b.operation, b.cause);
+    if (a.first_ns != b.first_ns) return a.first_ns < b.first_ns;
+    if (a.why != b.why) return a.why < b.why;
+    return a.operation != b.operation ? a.operation < b.operation : a.cause < b.cause;
   });
   return result;
 }

@@ -10,6 +10,7 @@
 #include <whywait/finalize/team.hpp>
 #include <whywait/mpi/process_state.hpp>
 #include <whywait/report/model.hpp>
+#include <whywait/report/trust.hpp>
 #include <whywait/whatif/ask.hpp>
 #include <whywait/whatif/records.hpp>
 
@@ -112,6 +113,7 @@ inline void answer_questions(const mpi::state& process, const process_names& his
       if (run_seconds > 0) options.not_understood = std::max(options.not_understood, r.seconds / run_seconds);
     if (into.run.location_seconds > 0)
       options.shared_processors = into.not_understood.sharing.code_seconds / into.run.location_seconds;
+    options.crowded_seconds = reports::crowded_transfers(into);
     into.prediction.answers = whatif::ask(log, asked.all, options);
     for (whatif::answer& a : into.prediction.answers)
       if (!calls.all_of_them && a.engine == "clocks")

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -213,10 +215,26 @@ struct saving_range {
   double low, high;
 };
 
-/// Where ranks share processors, the balanced run has at best no delays but those it had, and the rank saves what it has above
-/// the mean. At worst the time without a processor, which hid while ranks waited, comes on top (docs/method.md 1.8).
+/// Where a machine has more ranks than processors: the time by which transfers may get longer in a changed run, in which ranks
+/// that waited copy their data at the same time as others (docs/method.md 1.8). 0 if unknown.
+inline double crowded_transfers(const result& r) noexcept {
+  const processor_sharing& s = r.not_understood.sharing;
+  if (s.processors <= 0 || s.ranks <= s.processors || r.run.threads_only || !(r.ledger.efficiency.parallel > 0)) return 0;
+  constexpr double slow_copy = 1e9;  // bytes per second that any processor copies
+  double bytes = 0;
+  for (const traffic_entry& t : r.profile.messages)
+    if (*t.operation != 'r' && std::strcmp(t.peers, "network") != 0) bytes += static_cast<double>(t.bytes);
+  const double copies = 2 * bytes / slow_copy / static_cast<double>(std::max<std::int64_t>(1, r.run.ranks));
+  const double transfers = std::min(copies, std::max(0.0, 1 - r.ledger.efficiency.transfer) * r.run.seconds);
+  return transfers * (static_cast<double>(s.ranks) / static_cast<double>(s.processors) - 1);
+}
+
+/// Where ranks lacked processors, the balanced run has at best no delays but those it had, and the rank saves what it has above
+/// the mean. At worst the time without a processor, which hid while ranks waited, comes on top (docs/method.md 1.8). Where
+/// they did not although there are more ranks than processors, transfers may crowd in the balanced run.
 inline saving_range range_of(const result& r, const verdict_entry& v) noexcept {
-  if (!v.problem.empty() || !saves_more(r) || r.run.ranks <= 0) return {v.saving_seconds, v.saving_seconds};
+  if (!v.problem.empty() || r.run.ranks <= 0) return {v.saving_seconds, v.saving_seconds};
+  if (!saves_more(r)) return {std::max(0.0, v.saving_seconds - crowded_transfers(r)), v.saving_seconds};
   const double high = std::min(std::max(v.saving_seconds, v.excess_seconds), r.run.seconds);
   const double without = r.not_understood.sharing.seconds / static_cast<double>(r.run.ranks);
   return {std::max(0.0, std::min(v.saving_seconds, v.excess_seconds - without)), high};
@@ -227,14 +245,16 @@ inline std::string sentence(const result& r, const verdict_entry& v) {
   const saving_range s = range_of(r, v);
   const std::string low = base::duration(s.low, 2), high = base::duration(s.high, 2);
   const bool at_most = !v.predicted || s.low < detail::least_share * r.run.seconds;
+  const bool differ = !at_most && low != high;
   return v.claim + " would shorten the run by " +
-         (at_most       ? (v.at_least ? "about " : "up to ") + high
-          : low == high ? (v.at_least          ? "at least"
-                           : v.problem.empty() ? "about"
-                                               : predicted_words(r)) +
-                              (" " + high)
-                        : low + " to " + high + (v.at_least ? " or more" : "")) +
-         " of " + base::duration(r.run.seconds, 2);
+         (at_most   ? (v.at_least ? "about " : "up to ") + high
+          : !differ ? (v.at_least          ? "at least"
+                       : v.problem.empty() ? "about"
+                                           : predicted_words(r)) +
+                          (" " + high)
+                    : low + " to " + high + (v.at_least ? " or more" : "")) +
+         " of " + base::duration(r.run.seconds, 2) +
+         (differ && !saves_more(r) ? " (more ranks than processors: copies at the same time may take longer)" : "");
 }
 
 /// Why there is no verdict; empty if there is one, or if `unknown_words` gives the reason.

@@ -46,6 +46,7 @@ struct ask_options {
   /// Most of one rank: share of the run that is not understood, in calls with or without a record (docs/method.md 4.13).
   double not_understood = 0.0;
   double shared_processors = 0.0;    ///< share of rank time in which work was ready to run and had no processor
+  double crowded_seconds = 0.0;      ///< by which transfers of a changed run may take longer on shared processors
   base::vector<engine> engines = {};  ///< used in addition to replay, algebra and chain
   base::vector<outside_answer> outside = {};
 };
@@ -154,7 +155,7 @@ class answer_builder {
     const double unknown = (1.0 - a.rests_on) * std::min(1.0, a.measured_seconds / a.seconds);
     const double half = std::max(repeatability, a.sampling + unknown + options_.shared_processors + options_.resolution);
     a.low_seconds = std::max(0.0, a.seconds * low * (1.0 - half));
-    a.high_seconds = a.seconds * high * (1.0 + half);
+    a.high_seconds = a.seconds * high * (1.0 + half) + options_.crowded_seconds;
   }
 
   void by_replay(const question& q, const models::run_log& changed, answer& a) {

@@ -230,6 +230,27 @@ TEST_CASE("where ranks share processors, balancing saves a range") {
   CHECK(first_sentence_if(0.3).find("would shorten the run by 500 ms to 3.5 s of 10 s") != std::string::npos);
   CHECK(first_sentence_if(0.4).find("would shorten the run by up to 3.5 s of 10 s") != std::string::npos);
   CHECK(first_sentence_if(0.0499).find("by about 1.5 s") != std::string::npos);
+  // They lacked none, but 8 ranks may copy their data at the same time on 4 processors: transfer took 1 s, and may take 2 s.
+  r.ledger.efficiency.parallel = 0.5;
+  r.ledger.efficiency.transfer = 0.9;
+  r.profile.messages.resize(1);
+  r.profile.messages[0].peers = "node";
+  r.profile.messages[0].bytes = 4'000'000'000;
+  CHECK(first_sentence_if(0.0499).find("by 500 ms to 1.5 s of 10 s (more ranks than processors") != std::string::npos);
+  r.profile.messages[0].bytes = 1'600'000'000;  // of which each rank copies a fifth of a GB, in and out: the rest are delays
+  CHECK(first_sentence_if(0).find("by 1.1 s to 1.5 s of 10 s") != std::string::npos);
+  r.profile.messages[0].bytes = 4'000'000'000;
+  r.profile.messages[0].operation = "receive";
+  CHECK(first_sentence_if(0).find("by about 1.5 s of 10 s") != std::string::npos);
+  r.profile.messages[0].operation = "collective";
+  r.profile.messages[0].peers = "network";
+  CHECK(first_sentence_if(0).find("by about 1.5 s of 10 s") != std::string::npos);
+  r.profile.messages[0].peers = "unknown";
+  r.ledger.efficiency.transfer = 0.8;
+  r.profile.messages[0].bytes = 8'000'000'000;
+  CHECK(first_sentence_if(0).find("by up to 1.5 s of 10 s") != std::string::npos);
+  r.not_understood.sharing.processors = 8;
+  CHECK(first_sentence(r).find("by about 1.5 s of 10 s") != std::string::npos);
 }
 
 TEST_CASE("what the kernel may have caused has no verdict") {

@@ -225,8 +225,9 @@ TEST_CASE("a replay that only repeats what was measured is no check: what is not
 TEST_CASE("what is not understood, and processors that are shared, widen the interval") {
   const sim::run r = sim::simulate(one_of(sim::shape::stencil, false, {0.01, 0, 0, 0, 0, 0, 0}), 3);
   const models::run_log log = join(recorded_lines(r), simulated_name);
-  const auto width = [&log](double unknown, double shared) {
+  const auto width = [&log](double unknown, double shared, double crowded_seconds = 0) {
     ask_options o;
+    o.crowded_seconds = crowded_seconds;
     o.not_understood = unknown;
     o.shared_processors = shared;
     const answer a = ask(log, parse_questions("balance"), o).front();
@@ -237,4 +238,6 @@ TEST_CASE("what is not understood, and processors that are shared, widen the int
   CHECK(plain < 0.051);
   CHECK(width(0.05, 0) == doctest::Approx(plain + 0.1).epsilon(0.05));
   CHECK(width(0.05, 0.08) == doctest::Approx(plain + 0.26).epsilon(0.05));
+  const answer a = ask(log, parse_questions("balance")).front();
+  CHECK(width(0, 0, 0.3 * a.seconds) == doctest::Approx(plain + 0.3));
 }
