@@ -8,7 +8,8 @@ GROUP is halo, trees, chain, shapes, unseen, flow_control, idle_threads or all. 
 processor. Each writes when its parts and its MPI calls began and ended. The true waiting is the time that a rank spent
 in an MPI call while another rank worked, until another rank entered MPI for the last time before the call returned.
 Waits, causes, what-if answers and advice must agree with it. A case that fails is repeated, because work is late on a
-busy machine (tests/attempts.py). --sizes all runs every size, and not only those that differ most.
+busy machine (tests/attempts.py). Delays only lengthen runs, so of all attempts the shortest run of each program counts.
+--sizes all runs every size, and not only those that differ most.
 """
 import argparse
 import bisect
@@ -206,14 +207,15 @@ def balance(r, block, rank, seconds, noise=0.0):
             yield f"{a['problem']}: {a['description'] or a['text']}"
 
 
-def what_if(r, truths, held, noise):
+def what_if(r, truths, held, noise, crowded):
+    """`crowded`: large messages between more ranks than processors, for which the interval counts."""
     for answer, truth in zip(r.report["prediction"].get("answers", []), truths):
         if "refusal" in answer:
             yield f"{answer['question']}: {answer['refusal']}"
             continue
         error = answer["seconds"] / truth - 1
         held.append(answer["low_seconds"] * (1 - noise) <= truth <= answer["high_seconds"] * (1 + noise))
-        if abs(error) > 0.05 + noise:
+        if abs(error) > 0.05 + noise and not (crowded and held[-1]):
             yield f"{answer['question']}: {answer['seconds']:.3f} s, truth {truth:.3f} s ({100 * error:+.1f} %)"
     if not r.report["prediction"].get("answers"):
         yield "no answers"
@@ -233,7 +235,7 @@ def uneven(c, execute, held):
     yield from explained(r, block, rank, 0.90 if c.facts.get("large") else 0.95)
     yield from no_visits(r, block)
     yield from efficiency(r)
-    yield from what_if(r, [faster.run["seconds"], even.run["seconds"]], held, noise)
+    yield from what_if(r, [faster.run["seconds"], even.run["seconds"]], held, noise, c.facts.get("large") and c.ranks > 2)
     yield from balance(r, block, rank, even.run["seconds"], noise)
 
 
@@ -449,7 +451,7 @@ def main():
             raise RuntimeError(f"ended with {done.returncode}\n{done.stdout}{done.stderr}")
         return outcome(folder, c.ranks, done.stderr)
 
-    def attempt(c, folder):
+    def attempt(c, folder, shortest):
         problems, held, count = [], [], [0]
 
         def one(arguments, question=None):
@@ -458,7 +460,8 @@ def main():
             problems.extend(f"contradiction: {x}" for x in consistent.contradictions(r.report, r.text))
             if r.run["undescribed_seconds"] > 0:
                 problems.append(f"no rule describes {r.run['undescribed_seconds']:.3f} s of waiting")
-            return r
+            shortest[count[0]] = min(r, shortest.get(count[0], r), key=lambda x: x.seconds)
+            return shortest[count[0]]
 
         try:
             problems.extend(c.check(c, one, held))
@@ -468,8 +471,9 @@ def main():
 
     def judge(c):
         folder = options.work / re.sub(r"[^a-z0-9]+", "_", c.name)
+        shortest = {}  # by the position in the check
         for _ in attempts(options.tries, pause=2):
-            problems, held = attempt(c, folder)
+            problems, held = attempt(c, folder, shortest)
             if not problems:
                 break
         print("\n  ".join([("FAILED: " if problems else "ok: ") + c.name] + problems), flush=True)
