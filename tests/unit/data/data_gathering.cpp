@@ -1,3 +1,5 @@
+#include "../../sanitizers.hpp"
+
 #include <whywait/base/vector.hpp>
 #include <whywait/data/marks/gathering.hpp>
 
@@ -57,7 +59,7 @@ TEST_CASE("the output contains each added byte once") {
   CAPTURE(seed);
   std::mt19937 random(seed);
   const auto number = [&](unsigned low, unsigned high) { return std::uniform_int_distribution<unsigned>(low, high)(random); };
-  for (int round = 0; round != 2000; ++round) {
+  for (int round = 0; round != repetitions(2000); ++round) {
     gathering g;
     std::set<std::uint64_t> plain, found;
     std::uint64_t last = 0;

@@ -1,3 +1,4 @@
+#include "../../sanitizers.hpp"
 #include "../record/recorded.hpp"
 
 #include <whywait/base/vector.hpp>
@@ -230,7 +231,7 @@ TEST_CASE("accesses through a view are recorded as they are made, by random prog
   const array_view<double, 2> u(first, 64, 70);
   const array_view<double> v(second, 5000);
   std::size_t records = 0, accesses = 0;
-  for (int round = 0; round != 150; ++round) {
+  for (int round = 0; round != repetitions(150); ++round) {
     // maps (op, flags, object, block) to bytes, in one segment between two marks
     std::map<std::tuple<int, int, std::uint32_t, std::string>, byte_set> plain, found;
     const auto touch = [&](int kind, std::uint32_t object, const char* block, std::uint64_t index) {

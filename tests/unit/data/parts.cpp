@@ -4,6 +4,7 @@
 #include <whywait/data/analysis/examine.hpp>
 #include <whywait/data/analysis/sharing_book.hpp>
 
+#include "../../sanitizers.hpp"
 #include "ranks.hpp"
 
 #include <doctest/doctest.h>
@@ -326,7 +327,7 @@ class folder {
 
 TEST_CASE("on 60 random programs the folded parts equal the whole run, and after each part the run until then") {
   std::size_t parts = 0, classes = 0, unmatched = 0, under_way = 0, loops = 0, groups = 0;
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= repetitions(60u); ++seed) {
     CAPTURE(seed);
     const random_run run(seed, 2 + static_cast<int>(seed % 4), 40 + static_cast<int>(seed % 9) * 40);
     std::mt19937_64 random(seed);
@@ -362,12 +363,12 @@ TEST_CASE("on 60 random programs the folded parts equal the whole run, and after
       }
     }
   }
-  CHECK(parts > 180);
-  CHECK(classes > 600);
-  CHECK(unmatched > 60);
-  CHECK(under_way > 180);
-  CHECK(loops > 60);
-  CHECK(groups > 180);
+  CHECK(parts > repetitions(180u));
+  CHECK(classes > repetitions(600u));
+  CHECK(unmatched > repetitions(60u));
+  CHECK(under_way > repetitions(180u));
+  CHECK(loops > repetitions(60u));
+  CHECK(groups > repetitions(180u));
 }
 
 TEST_CASE("reset orders drop pending messages and never confuse them with later ones") {
