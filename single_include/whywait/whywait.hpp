@@ -21004,6 +21004,7 @@ struct class_sums {
   double squares_us2 = 0;  ///< sum of the squares of the waits, each in whole microseconds
   std::int64_t wrong_order_count = 0;  ///< late senders whose message was received out of sending order
   std::int64_t wrong_order_ns = 0;
+  std::int64_t other_ready_ns = 0;  ///< part of it: for at least half of these waits another message lay ready
   std::int64_t indirect_ns = 0;     ///< sum of inherited parts
   std::int64_t unexplained_ns = 0;  ///< below the threshold, clock violations, lost records
   std::int64_t first_ns = 0;        ///< shared time of the first wait: the canonical order of classes
@@ -21026,6 +21027,7 @@ struct class_sums {
     squares_us2 += o.squares_us2;
     wrong_order_count += o.wrong_order_count;
     wrong_order_ns += o.wrong_order_ns;
+    other_ready_ns += o.other_ready_ns;
     indirect_ns += o.indirect_ns;
     unexplained_ns += o.unexplained_ns;
     first_ns = o.first_ns < first_ns ? o.first_ns : first_ns;
@@ -21166,6 +21168,7 @@ struct wait_instance {
   pattern why = pattern::late_sender;
   quality trust = quality::exact;
   bool wrong_order = false;
+  bool other_ready = false;    ///< for at least half of it a message lay ready that is received later (arrival_flag)
   bool explained = false;      ///< false: below the threshold, or the cause came after its end
   bool counted = true;         ///< false: the rank was paused by MPI_Pcontrol(0)
   std::int32_t rank = 0;       ///< the rank that waited
@@ -23545,7 +23548,8 @@ enum : std::uint16_t {
   relay = 1u << 5,        ///< collective: not needed by definition, but by the tree that the library uses
   violation = 1u << 4,    ///< the cause came after the waiter had left: the clocks disagree
   based = 1u << 7,        ///< explained by what the causer ran from its record `base_record` on
-  begins = 1u << 8        ///< no wait: the thread did not exist before. It takes over the path of its creator
+  begins = 1u << 8,       ///< no wait: the thread did not exist before. It takes over the path of its creator
+  other_ready = 1u << 9   ///< wrong_order, and the other message had been sent for at least half of the wait
 };
 }
 
@@ -27023,6 +27027,7 @@ class wait_classes {
     if (wait.wrong_order) {
       ++sums.wrong_order_count;
       sums.wrong_order_ns += wait.wait_ns;
+      if (wait.other_ready) sums.other_ready_ns += wait.wait_ns;
     }
   }
 
@@ -28424,7 +28429,7 @@ class arrival_rule {
   struct scratch {
     // A late sender, as Scalasca remembers it: it is in wrong order if a message sent before it is received later.
     struct remembered {
-      std::int64_t sent_ns;
+      std::int64_t sent_ns, half_ns;  // half_ns: the middle of the wait
       std::size_t at;
     };
     base::pod_vector<remembered> late;
@@ -28585,7 +28590,7 @@ class arrival_rule {
     } else if (cause != nullptr) {
       add(*cause, index, cause->receiving ? pattern::late_sender : pattern::late_receiver);
       if (late > 1) result_.back().trust = std::max(result_.back().trust, quality::bounded);
-      if (finish(walk) && cause->receiving) remember(result_.back(), result_.size() - 1);
+      if (finish(walk) && cause->receiving) remember(result_.back(), result_.size() - 1, walk.begin_ns());
     }
     if (second != nullptr) {
       add(*second, index, pattern::late_receiver);
@@ -28694,10 +28699,11 @@ class arrival_rule {
     result_.pop_back();
   }
 
-  void remember(const arrival& a, std::size_t at) {
+  void remember(const arrival& a, std::size_t at, std::int64_t begin_ns) {
     if (late_.size() == memory_limit) late_.erase(late_.begin());
     late_.emplace_back();
     late_.back().sent_ns = a.need_ns;
+    late_.back().half_ns = begin_ns + (a.need_ns - begin_ns) / 2;
     late_.back().at = at;
     latest_ns_ = std::max(latest_ns_, a.need_ns);
   }
@@ -28708,12 +28714,11 @@ class arrival_rule {
       std::int64_t latest = INT64_MIN;
       std::size_t kept = 0;
       for (const scratch::remembered late : late_) {
-        if (late.sent_ns > m->partner.begin_ns) {
-          result_[late.at].flags |= arrival_flag::wrong_order;  // at most once
-        } else {
-          latest = std::max(latest, late.sent_ns);
-          late_[kept++] = late;
-        }
+        const bool wrong = late.sent_ns > m->partner.begin_ns, ready = late.half_ns >= m->partner.begin_ns;
+        if (wrong) result_[late.at].flags |= arrival_flag::wrong_order | (ready ? arrival_flag::other_ready : 0);
+        if (ready) continue;
+        latest = std::max(latest, late.sent_ns);
+        late_[kept++] = late;
       }
       late_.resize(kept);
       latest_ns_ = latest;
@@ -31591,6 +31596,7 @@ class location_path {
     w.why = a.why;
     w.trust = a.trust;
     w.wrong_order = a.has(arrival_flag::wrong_order);
+    w.other_ready = a.has(arrival_flag::other_ready);
     w.explained = false;
     w.rank = rank_->rank;
     w.location = index_;
@@ -38881,6 +38887,7 @@ class fact_maker {
     w.set("mean", e.count > 0 ? seconds(e.wait_ns) / static_cast<double>(e.count) : 0.0);
     w.set("share", ratio(e.wait_ns, found_.location_ns)).set("share_of_waiting", ratio(e.wait_ns, found_.waiting_ns));
     w.set("wrong_order_count", e.wrong_order_count).set("wrong_order_duration", seconds(e.wrong_order_ns));
+    w.set("other_ready_duration", seconds(e.other_ready_ns));
     w.set("indirect", seconds(e.inherited_wait_ns())).set("unexplained", seconds(e.unexplained_ns));
     w.set("operation", detail::call_of(operation)).set("operation_call", base::printable(operation_call));
     w.set("cause", detail::call_of(cause)).set("cause_call", base::printable(cause != nullptr ? cause->call : std::string()));
@@ -39444,8 +39451,8 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "code_ranks code_ratio code_processors code_faults units_ratio visits_ratio;"
        "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "
        "waiting_ranks top top_kind top_unit top_place lead excess earlier_sends earlier_ranks late_others;"
-       "seconds: duration all_shapes longest mean wrong_order_duration indirect unexplained blocks_duration avoidable positive "
-       "more slower "
+       "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration indirect unexplained "
+       "blocks_duration avoidable positive more slower "
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean noise code_delay "
        "code_system "
        "earlier_saving;"
@@ -42477,15 +42484,15 @@ declare problem for wait_for_progress parameters (
   saving = w.avoidable );
 
 declare composite event wrong_order member ( wait as w )
-  when w.pattern = 'late_sender' and w.wrong_order_duration > 10 % * w.duration
+  when w.pattern = 'late_sender' and w.other_ready_duration > 10 % * w.duration
        and (w.operation_call = 'MPI_Recv' or w.operation_call = 'MPI_Recv_c' or w.operation_call = 'MPI_Wait');
 declare problem for wrong_order parameters (
   name = "wrong_order",
-  description = "{plural(w.wrong_order_count, 'message was', 'messages were')} received in another order than sent: others that
-                 were sent earlier lay ready meanwhile.",
+  description = "Messages are received in another order than sent: during {percent(w.other_ready_duration / w.duration)} of this
+                 wait one that is received later lay ready.",
   advice = "receive in the order of sending: post all receives with MPI_Irecv ahead of {w.operation} and take them as they come
             (MPI_Waitany)",
-  duration = w.wrong_order_duration, saving = w.wrong_order_duration / max(1, w.waiting_ranks_count) );
+  duration = w.other_ready_duration, saving = w.other_ready_duration / max(1, w.waiting_ranks_count) );
 
 # The late rank was itself held up by others for most of the wait: each rank starts when the one before it has ended.
 # Where one rank has more to do than the others, that is the cause (uneven_work). If all wait for one another in a circle, the run

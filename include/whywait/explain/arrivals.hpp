@@ -28,7 +28,7 @@ class arrival_rule {
   struct scratch {
     // A late sender, as Scalasca remembers it: it is in wrong order if a message sent before it is received later.
     struct remembered {
-      std::int64_t sent_ns;
+      std::int64_t sent_ns, half_ns;  // half_ns: the middle of the wait
       std::size_t at;
     };
     base::pod_vector<remembered> late;
@@ -189,7 +189,7 @@ class arrival_rule {
     } else if (cause != nullptr) {
       add(*cause, index, cause->receiving ? pattern::late_sender : pattern::late_receiver);
       if (late > 1) result_.back().trust = std::max(result_.back().trust, quality::bounded);
-      if (finish(walk) && cause->receiving) remember(result_.back(), result_.size() - 1);
+      if (finish(walk) && cause->receiving) remember(result_.back(), result_.size() - 1, walk.begin_ns());
     }
     if (second != nullptr) {
       add(*second, index, pattern::late_receiver);
@@ -298,10 +298,11 @@ class arrival_rule {
     result_.pop_back();
   }
 
-  void remember(const arrival& a, std::size_t at) {
+  void remember(const arrival& a, std::size_t at, std::int64_t begin_ns) {
     if (late_.size() == memory_limit) late_.erase(late_.begin());
     late_.emplace_back();
     late_.back().sent_ns = a.need_ns;
+    late_.back().half_ns = begin_ns + (a.need_ns - begin_ns) / 2;
     late_.back().at = at;
     latest_ns_ = std::max(latest_ns_, a.need_ns);
   }
@@ -312,12 +313,11 @@ class arrival_rule {
       std::int64_t latest = INT64_MIN;
       std::size_t kept = 0;
       for (const scratch::remembered late : late_) {
-        if (late.sent_ns > m->partner.begin_ns) {
-          result_[late.at].flags |= arrival_flag::wrong_order;  // at most once
-        } else {
-          latest = std::max(latest, late.sent_ns);
-          late_[kept++] = late;
-        }
+        const bool wrong = late.sent_ns > m->partner.begin_ns, ready = late.half_ns >= m->partner.begin_ns;
+        if (wrong) result_[late.at].flags |= arrival_flag::wrong_order | (ready ? arrival_flag::other_ready : 0);
+        if (ready) continue;
+        latest = std::max(latest, late.sent_ns);
+        late_[kept++] = late;
       }
       late_.resize(kept);
       latest_ns_ = latest;

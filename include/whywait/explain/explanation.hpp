@@ -214,6 +214,7 @@ struct class_sums {
   double squares_us2 = 0;  ///< sum of the squares of the waits, each in whole microseconds
   std::int64_t wrong_order_count = 0;  ///< late senders whose message was received out of sending order
   std::int64_t wrong_order_ns = 0;
+  std::int64_t other_ready_ns = 0;  ///< part of it: for at least half of these waits another message lay ready
   std::int64_t indirect_ns = 0;     ///< sum of inherited parts
   std::int64_t unexplained_ns = 0;  ///< below the threshold, clock violations, lost records
   std::int64_t first_ns = 0;        ///< shared time of the first wait: the canonical order of classes
@@ -236,6 +237,7 @@ struct class_sums {
     squares_us2 += o.squares_us2;
     wrong_order_count += o.wrong_order_count;
     wrong_order_ns += o.wrong_order_ns;
+    other_ready_ns += o.other_ready_ns;
     indirect_ns += o.indirect_ns;
     unexplained_ns += o.unexplained_ns;
     first_ns = o.first_ns < first_ns ? o.first_ns : first_ns;

@@ -29,6 +29,7 @@ struct wait_instance {
   pattern why = pattern::late_sender;
   quality trust = quality::exact;
   bool wrong_order = false;
+  bool other_ready = false;    ///< for at least half of it a message lay ready that is received later (arrival_flag)
   bool explained = false;      ///< false: below the threshold, or the cause came after its end
   bool counted = true;         ///< false: the rank was paused by MPI_Pcontrol(0)
   std::int32_t rank = 0;       ///< the rank that waited

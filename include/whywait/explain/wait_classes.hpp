@@ -154,6 +154,7 @@ class wait_classes {
     if (wait.wrong_order) {
       ++sums.wrong_order_count;
       sums.wrong_order_ns += wait.wait_ns;
+      if (wait.other_ready) sums.other_ready_ns += wait.wait_ns;
     }
   }
 

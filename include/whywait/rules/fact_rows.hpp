@@ -254,6 +254,7 @@ class fact_maker {
     w.set("mean", e.count > 0 ? seconds(e.wait_ns) / static_cast<double>(e.count) : 0.0);
     w.set("share", ratio(e.wait_ns, found_.location_ns)).set("share_of_waiting", ratio(e.wait_ns, found_.waiting_ns));
     w.set("wrong_order_count", e.wrong_order_count).set("wrong_order_duration", seconds(e.wrong_order_ns));
+    w.set("other_ready_duration", seconds(e.other_ready_ns));
     w.set("indirect", seconds(e.inherited_wait_ns())).set("unexplained", seconds(e.unexplained_ns));
     w.set("operation", detail::call_of(operation)).set("operation_call", base::printable(operation_call));
     w.set("cause", detail::call_of(cause)).set("cause_call", base::printable(cause != nullptr ? cause->call : std::string()));

@@ -178,6 +178,7 @@ TEST_CASE("oracle: a late sender of a message sent at 8 is in wrong order if one
   CHECK(out.waits[0].wait_ns == 4);
   CHECK(out.waits[0].wrong_order_count == 1);
   CHECK(out.waits[0].wrong_order_ns == 4);
+  CHECK(out.waits[0].other_ready_ns == 4);
 
   run other(3);  // from different sources
   other[2].send(3, 4, 0);
@@ -192,6 +193,30 @@ TEST_CASE("oracle: a late sender of a message sent at 8 is in wrong order if one
   right[0].receive(4, 9, 1, 1);
   right[0].receive(10, 11, 1, 2);
   CHECK(right.explain().waits.at(0).wrong_order_count == 0);
+}
+
+TEST_CASE("another message is ready if it was sent in the first half of the wait, whichever is received next") {
+  const auto ready_ns = [](std::uint64_t second, std::uint64_t third) {
+    run r(4);
+    r[1].send(9, 9, 0);
+    r[2].send(second, second, 0);
+    r[3].send(third, third, 0);
+    r[0].receive(1, 10, 1);
+    r[0].receive(11, 12, 2);
+    r[0].receive(13, 14, 3);
+    const auto out = r.explain();
+    REQUIRE(out.waits.size() == 1);
+    CHECK(out.waits[0].wait_ns == 8);
+    CHECK(out.waits[0].wrong_order_ns == (second < 9 || third < 9 ? 8 : 0));
+    CHECK(out.waits[0].wrong_order_count == (second < 9 || third < 9 ? 1 : 0));
+    return out.waits[0].other_ready_ns;
+  };
+  CHECK(ready_ns(9, 9) == 0);
+  CHECK(ready_ns(8, 8) == 0);  // all come at nearly the same time
+  CHECK(ready_ns(6, 9) == 0);
+  CHECK(ready_ns(5, 9) == 8);
+  CHECK(ready_ns(8, 5) == 8);
+  CHECK(ready_ns(9, 0) == 8);
 }
 
 TEST_CASE("a message of the next step, or one whose receive was posted ahead, is in no wrong order") {

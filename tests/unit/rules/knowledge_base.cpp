@@ -123,7 +123,7 @@ whywait::base::vector<scenario> scenarios() {
                    if (nearly) w.set("blocks", "").set("blocks_count", 0);
                  }});
   all.push_back({"wrong_order", [](rules::event_store& s, rules::trouble&, bool nearly) {
-                   wait_fact(s, "late_sender").set("wrong_order_duration", nearly ? 0.2 : 1.5).set("wrong_order_count", 30);
+                   wait_fact(s, "late_sender").set("other_ready_duration", nearly ? 0.2 : 1.5);
                  }});
   all.push_back({"serialised_pipeline", [](rules::event_store& s, rules::trouble&, bool nearly) {
                    wait_fact(s, "late_sender")

@@ -65,15 +65,15 @@ declare problem for wait_for_progress parameters (
   saving = w.avoidable );
 
 declare composite event wrong_order member ( wait as w )
-  when w.pattern = 'late_sender' and w.wrong_order_duration > 10 % * w.duration
+  when w.pattern = 'late_sender' and w.other_ready_duration > 10 % * w.duration
        and (w.operation_call = 'MPI_Recv' or w.operation_call = 'MPI_Recv_c' or w.operation_call = 'MPI_Wait');
 declare problem for wrong_order parameters (
   name = "wrong_order",
-  description = "{plural(w.wrong_order_count, 'message was', 'messages were')} received in another order than sent: others that
-                 were sent earlier lay ready meanwhile.",
+  description = "Messages are received in another order than sent: during {percent(w.other_ready_duration / w.duration)} of this
+                 wait one that is received later lay ready.",
   advice = "receive in the order of sending: post all receives with MPI_Irecv ahead of {w.operation} and take them as they come
             (MPI_Waitany)",
-  duration = w.wrong_order_duration, saving = w.wrong_order_duration / max(1, w.waiting_ranks_count) );
+  duration = w.other_ready_duration, saving = w.other_ready_duration / max(1, w.waiting_ranks_count) );
 
 # The late rank was itself held up by others for most of the wait: each rank starts when the one before it has ended.
 # Where one rank has more to do than the others, that is the cause (uneven_work). If all wait for one another in a circle, the run
