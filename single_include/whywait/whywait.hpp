@@ -51404,6 +51404,44 @@ inline std::string other_worlds_words(const result& r) {
          calls_text(r.other_worlds.calls);
 }
 
+/// Bytes that the ranks sent, without those to other machines.
+inline double bytes_sent(const result& r, bool also_network) noexcept {
+  double bytes = 0;
+  for (const traffic_entry& t : r.profile.messages)
+    if (*t.operation != 'r' && (also_network || std::strcmp(t.peers, "network") != 0)) bytes += static_cast<double>(t.bytes);
+  return bytes;
+}
+
+/// "83 % of the run (1.1 s) is not waiting but transfer (640 MiB sent) or time of the MPI library itself: MPI_Alltoall (fft.cpp:12)",
+/// of the critical path; empty up to 10 %. Without what is not understood, and without the time that ranks had no processor.
+inline std::string transfer_words(const result& r) {
+  const explain::efficiencies& e = r.ledger.efficiency;
+  if (r.run.threads_only || !(e.parallel > 0)) return {};
+  double share = 1 - ranges_of(e, r.not_understood, r.ledger.seconds).transfer.most;
+  if (r.run.location_seconds > 0) share -= r.not_understood.sharing.seconds / r.run.location_seconds;
+  if (share <= 1 - least_efficiency) return {};
+  base::vector<place_total> calls;
+  for (const critical_entry& c : r.ledger.critical_path)
+    if (c.kind == "call" && c.seconds >= 0.05 * r.ledger.seconds) {
+      calls.emplace_back();
+      calls.back().where = c.where;
+    }
+  return base::percent(share) + " of the run (" + base::duration(share * r.ledger.seconds) + ") is not waiting but transfer (" +
+         base::memory(bytes_sent(r, true)) + " sent) or time of the MPI library itself" +
+         (calls.empty() ? "" : ": " + calls_text(calls));
+}
+
+/// What else the first lines say where it matters, most serious first.
+inline base::vector<std::string> remarks(const result& r) {
+  base::vector<std::string> all;
+  for (std::string (*const words)(const result&) :
+       {&other_worlds_words, &files_words, &transfer_words, &asleep_words, &outside_words}) {
+    all.push_back(words(r));
+    if (all.back().empty()) all.pop_back();
+  }
+  return all;
+}
+
 /// "4 ranks share 2 processors: in 21 % of rank time a rank was ready to run and had none, ..."
 inline std::string sharing_words(const result& r) {
   const processor_sharing& s = r.not_understood.sharing;
@@ -51441,10 +51479,7 @@ inline double crowded_transfers(const result& r) noexcept {
   const processor_sharing& s = r.not_understood.sharing;
   if (s.processors <= 0 || s.ranks <= s.processors || r.run.threads_only || !(r.ledger.efficiency.parallel > 0)) return 0;
   constexpr double slow_copy = 1e9;  // bytes per second that any processor copies
-  double bytes = 0;
-  for (const traffic_entry& t : r.profile.messages)
-    if (*t.operation != 'r' && std::strcmp(t.peers, "network") != 0) bytes += static_cast<double>(t.bytes);
-  const double copies = 2 * bytes / slow_copy / static_cast<double>(std::max<std::int64_t>(1, r.run.ranks));
+  const double copies = 2 * bytes_sent(r, false) / slow_copy / static_cast<double>(std::max<std::int64_t>(1, r.run.ranks));
   const double transfers = std::min(copies, std::max(0.0, 1 - r.ledger.efficiency.transfer) * r.run.seconds);
   return transfers * (static_cast<double>(s.ranks) / static_cast<double>(s.processors) - 1);
 }
@@ -53768,9 +53803,8 @@ inline void notices(const page_context& p) {
     const std::string words = unknown_words(r);  // may end with "..."
     note(words + (!words.empty() && words.back() == '.' ? "" : "."));
   }
-  for (const std::string& words :
-       {unrecorded_words(r), files_words(r), other_worlds_words(r), asleep_words(r), outside_words(r)})
-    if (!words.empty()) note(words + ".");
+  if (r.run.unrecorded.matter()) note(unrecorded_words(r) + ".");
+  for (const std::string& words : remarks(r)) note(words + ".");
 }
 
 struct time_part {
@@ -55199,8 +55233,7 @@ class short_writer {
     else add(all, no_verdict_words(r_), "  ");
     add(all, is_weakened(r_) ? unknown_words(r_) : std::string(), "  ", o_.red());
     add(all, unrecorded_words(r_), "  ", o_.red());
-    for (const std::string& words : {other_worlds_words(r_), files_words(r_), asleep_words(r_), outside_words(r_)})
-      add(all, words, "  ", o_.bold());
+    for (const std::string& words : remarks(r_)) add(all, words, "  ", o_.bold());
     add(all, efficiency(quiet), "  ");
     const base::vector<wait_group> groups = group_shapes(r_.waits);
     const base::vector<finding> found = findings_of(r_, groups);
@@ -55597,8 +55630,7 @@ class text_writer {
     if (!quiet) paragraph(no_verdict_words(r_), "  ");
     if (is_weakened(r_)) paragraph(unknown_words(r_), "  ", o_.red(), 2);
     if (run.unrecorded.matter()) paragraph(unrecorded_words(r_), "  ", o_.red(), 2);
-    for (const std::string& words : {other_worlds_words(r_), files_words(r_), asleep_words(r_), outside_words(r_)})
-      if (!words.empty()) paragraph(words, "  ", o_.bold(), 2);
+    for (const std::string& words : remarks(r_)) paragraph(words, "  ", o_.bold(), 2);
     const bool parallel = run.locations > 1 && !run.unrecorded.matter() && r_.ledger.efficiency.parallel > 0;
     if (quiet) {
       if (parallel && (r_.ledger.efficiency.parallel < least_efficiency || is_weakened(r_))) efficiency();

@@ -88,8 +88,7 @@ class short_writer {
     else add(all, no_verdict_words(r_), "  ");
     add(all, is_weakened(r_) ? unknown_words(r_) : std::string(), "  ", o_.red());
     add(all, unrecorded_words(r_), "  ", o_.red());
-    for (const std::string& words : {other_worlds_words(r_), files_words(r_), asleep_words(r_), outside_words(r_)})
-      add(all, words, "  ", o_.bold());
+    for (const std::string& words : remarks(r_)) add(all, words, "  ", o_.bold());
     add(all, efficiency(quiet), "  ");
     const base::vector<wait_group> groups = group_shapes(r_.waits);
     const base::vector<finding> found = findings_of(r_, groups);

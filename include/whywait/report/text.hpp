@@ -60,8 +60,7 @@ class text_writer {
     if (!quiet) paragraph(no_verdict_words(r_), "  ");
     if (is_weakened(r_)) paragraph(unknown_words(r_), "  ", o_.red(), 2);
     if (run.unrecorded.matter()) paragraph(unrecorded_words(r_), "  ", o_.red(), 2);
-    for (const std::string& words : {other_worlds_words(r_), files_words(r_), asleep_words(r_), outside_words(r_)})
-      if (!words.empty()) paragraph(words, "  ", o_.bold(), 2);
+    for (const std::string& words : remarks(r_)) paragraph(words, "  ", o_.bold(), 2);
     const bool parallel = run.locations > 1 && !run.unrecorded.matter() && r_.ledger.efficiency.parallel > 0;
     if (quiet) {
       if (parallel && (r_.ledger.efficiency.parallel < least_efficiency || is_weakened(r_))) efficiency();

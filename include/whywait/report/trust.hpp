@@ -184,6 +184,44 @@ inline std::string other_worlds_words(const result& r) {
          calls_text(r.other_worlds.calls);
 }
 
+/// Bytes that the ranks sent, without those to other machines.
+inline double bytes_sent(const result& r, bool also_network) noexcept {
+  double bytes = 0;
+  for (const traffic_entry& t : r.profile.messages)
+    if (*t.operation != 'r' && (also_network || std::strcmp(t.peers, "network") != 0)) bytes += static_cast<double>(t.bytes);
+  return bytes;
+}
+
+/// "83 % of the run (1.1 s) is not waiting but transfer (640 MiB sent) or time of the MPI library itself: MPI_Alltoall (fft.cpp:12)",
+/// of the critical path; empty up to 10 %. Without what is not understood, and without the time that ranks had no processor.
+inline std::string transfer_words(const result& r) {
+  const explain::efficiencies& e = r.ledger.efficiency;
+  if (r.run.threads_only || !(e.parallel > 0)) return {};
+  double share = 1 - ranges_of(e, r.not_understood, r.ledger.seconds).transfer.most;
+  if (r.run.location_seconds > 0) share -= r.not_understood.sharing.seconds / r.run.location_seconds;
+  if (share <= 1 - least_efficiency) return {};
+  base::vector<place_total> calls;
+  for (const critical_entry& c : r.ledger.critical_path)
+    if (c.kind == "call" && c.seconds >= 0.05 * r.ledger.seconds) {
+      calls.emplace_back();
+      calls.back().where = c.where;
+    }
+  return base::percent(share) + " of the run (" + base::duration(share * r.ledger.seconds) + ") is not waiting but transfer (" +
+         base::memory(bytes_sent(r, true)) + " sent) or time of the MPI library itself" +
+         (calls.empty() ? "" : ": " + calls_text(calls));
+}
+
+/// What else the first lines say where it matters, most serious first.
+inline base::vector<std::string> remarks(const result& r) {
+  base::vector<std::string> all;
+  for (std::string (*const words)(const result&) :
+       {&other_worlds_words, &files_words, &transfer_words, &asleep_words, &outside_words}) {
+    all.push_back(words(r));
+    if (all.back().empty()) all.pop_back();
+  }
+  return all;
+}
+
 /// "4 ranks share 2 processors: in 21 % of rank time a rank was ready to run and had none, ..."
 inline std::string sharing_words(const result& r) {
   const processor_sharing& s = r.not_understood.sharing;
@@ -221,10 +259,7 @@ inline double crowded_transfers(const result& r) noexcept {
   const processor_sharing& s = r.not_understood.sharing;
   if (s.processors <= 0 || s.ranks <= s.processors || r.run.threads_only || !(r.ledger.efficiency.parallel > 0)) return 0;
   constexpr double slow_copy = 1e9;  // bytes per second that any processor copies
-  double bytes = 0;
-  for (const traffic_entry& t : r.profile.messages)
-    if (*t.operation != 'r' && std::strcmp(t.peers, "network") != 0) bytes += static_cast<double>(t.bytes);
-  const double copies = 2 * bytes / slow_copy / static_cast<double>(std::max<std::int64_t>(1, r.run.ranks));
+  const double copies = 2 * bytes_sent(r, false) / slow_copy / static_cast<double>(std::max<std::int64_t>(1, r.run.ranks));
   const double transfers = std::min(copies, std::max(0.0, 1 - r.ledger.efficiency.transfer) * r.run.seconds);
   return transfers * (static_cast<double>(s.ranks) / static_cast<double>(s.processors) - 1);
 }

@@ -217,3 +217,36 @@ TEST_CASE("where threads work that were not recorded there is no verdict, and no
   CHECK(r.run.unrecorded.matter());
   CHECK(contains(reports::unrecorded_words(r), "OpenMP teams of more than 256 threads are not"));
 }
+
+TEST_CASE("what is neither code nor waiting is called transfer, with the calls that take it") {
+  reports::result r = fine();
+  CHECK(reports::transfer_words(r).empty());
+  r.ledger.efficiency.parallel = 0.3;
+  r.ledger.efficiency.transfer = 0.4;  // and 0.36 s of one rank, 3.6 % of the run, are not understood
+  r.ledger.critical_path.resize(3);
+  r.ledger.critical_path[0].kind = "call";
+  r.ledger.critical_path[0].where = call("MPI_Alltoall", "transpose", "src/fft.cpp", 12);
+  r.ledger.critical_path[0].seconds = 5;
+  r.ledger.critical_path[1].kind = "region";
+  r.ledger.critical_path[1].where = call("solve", "main", "src/fft.cpp", 3);
+  r.ledger.critical_path[1].seconds = 4;
+  r.ledger.critical_path[2].kind = "call";
+  r.ledger.critical_path[2].where = call("MPI_Bcast", "main", "src/fft.cpp", 30);
+  r.ledger.critical_path[2].seconds = 0.49;
+  r.profile.messages.resize(2);
+  r.profile.messages[0].operation = "collective";
+  r.profile.messages[0].bytes = 640 << 20;
+  r.profile.messages[1].operation = "receive";
+  r.profile.messages[1].bytes = 1 << 20;
+  CHECK(reports::transfer_words(r) ==
+        "56 % of the run (5.64 s) is not waiting but transfer (640 MiB sent) or time of the MPI library itself: MPI_Alltoall "
+        "(fft.cpp:12)");
+  CHECK(contains(reports::text_of(r), "56 % of the run (5.64 s) is not waiting but transfer"));
+  r.not_understood.sharing.seconds = 0.1 * r.run.location_seconds;
+  CHECK(contains(reports::transfer_words(r), "46 % of the run"));
+  r.ledger.efficiency.transfer = 0.77;  // 10 % without what is not understood and without a processor
+  CHECK(reports::transfer_words(r).empty());
+  r.ledger.efficiency.transfer = 0.4;
+  r.run.threads_only = true;
+  CHECK(reports::transfer_words(r).empty());
+}

@@ -89,9 +89,8 @@ inline void notices(const page_context& p) {
     const std::string words = unknown_words(r);  // may end with "..."
     note(words + (!words.empty() && words.back() == '.' ? "" : "."));
   }
-  for (const std::string& words :
-       {unrecorded_words(r), files_words(r), other_worlds_words(r), asleep_words(r), outside_words(r)})
-    if (!words.empty()) note(words + ".");
+  if (r.run.unrecorded.matter()) note(unrecorded_words(r) + ".");
+  for (const std::string& words : remarks(r)) note(words + ".");
 }
 
 struct time_part {
