@@ -20267,12 +20267,13 @@ constexpr core::stable_key node_network_key() noexcept { return core::combine(2,
 /// One change of a hypothetical run: `block` takes `factor` times as long (0.5: twice as fast, 0: no time). With `balanced`
 /// all ranks that run it take equally long in it instead, in each part of the run. With
 /// `sends_first` nothing takes another time, but messages are sent before the work in `block` that their sender did since it
-/// last received anything.
+/// last received anything. With `removed` no rank waits in the call that `block` is.
 struct change {
   core::stable_key block = 0;  ///< key of a region, step or derived block, or network_key()
   double factor = 1.0;
   std::int32_t balanced = -1;  ///< number of the question among those about balanced blocks; -1: none
   bool sends_first = false;
+  bool removed = false;
 };
 
 /// A hypothetical run with all these changes.
@@ -20320,6 +20321,12 @@ struct earlier_send {
   core::stable_key block = 0;  ///< the work
   core::stable_key send = 0;  ///< call site of the send
   std::int64_t wait_ns = 0;  ///< the waits for this send that the block explains most of
+  std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
+};
+
+/// What the run would save without one call of all ranks.
+struct removed_call {
+  core::stable_key site = 0;  ///< call site; 0: there is no question about any
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
 };
 
@@ -21125,6 +21132,7 @@ struct outcome {
   base::vector<what_if_answer> answers;  ///< to options::questions
   base::vector<balance_answer> balances;  ///< blocks with the largest imbalance, largest saving first
   base::vector<earlier_send> earlier_sends;  ///< largest saving first
+  removed_call removal;  ///< of the barrier that ranks wait longest in
   base::vector<what_if_answer> savings;  ///< the most costly blocks twice as fast, largest saving first
   base::vector<what_if_answer>
       factors;  ///< options::maps: the first of them and the network, at other speeds; by block, factor
@@ -21277,7 +21285,9 @@ class clock_plan {
         if (c.sends_first) moving_.push_back(static_cast<std::uint32_t>(clock));
         const auto fresh = static_cast<std::uint32_t>(asked_.size());
         const std::uint32_t number = numbers_.intern(c.block, fresh);
-        const auto changed = static_cast<std::uint32_t>(c.sends_first ? clock | moves_bit : clock);
+        const auto changed =
+            static_cast<std::uint32_t>(clock) | (c.sends_first ? moves_bit : 0) | (c.removed ? removes_bit : 0);
+        removes_ = removes_ || c.removed;
         asked_.push_back({c.sends_first ? 1 : 1 - c.factor, changed, none, c.balanced});
         balances_ = balances_ || c.balanced >= 0;
         if (number == fresh) continue;
@@ -21293,6 +21303,8 @@ class clock_plan {
 
   /// Set in the clock that `spend` passes: the time is not saved, sends move before it.
   static constexpr std::uint32_t moves_bit = 0x80000000u;
+  /// Set in the clock that `spend` passes for a call in which that clock does not wait.
+  static constexpr std::uint32_t removes_bit = 0x40000000u;
   /// The clocks that move sends.
   const base::pod_vector<std::uint32_t>& moving() const noexcept { return moving_; }
 
@@ -21301,6 +21313,7 @@ class clock_plan {
   bool keeps_calls(std::size_t clock) const noexcept { return (changes_calls_ >> clock & 1) == 0; }
   bool compensates() const noexcept { return compensates_; }
   bool asks() const noexcept { return !asked_.empty(); }
+  bool removes() const noexcept { return removes_; }
   bool asks_nodes() const noexcept { return !node_network_.empty(); }
   bool balances() const noexcept { return balances_; }
 
@@ -21342,7 +21355,7 @@ class clock_plan {
     return part == 0 ? 0 : core::nearest(part * static_cast<double>(ns));
   }
 
-  bool compensates_, balances_ = false;
+  bool compensates_, balances_ = false, removes_ = false;
   std::size_t clocks_;
   std::uint64_t changes_calls_;  ///< by clock: compensation, and questions about the network
   base::vector<saving> network_, node_network_, files_, asked_;
@@ -22676,225 +22689,6 @@ class block_balance {
 
 #endif
 
-// ---- whywait/clocks/clock_legs.hpp
-#ifndef WHYWAIT_CLOCKS_CLOCK_LEGS_HPP
-#define WHYWAIT_CLOCKS_CLOCK_LEGS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace clocks {
-
-/// One record for the clocks of one pass: the interval before its beginning, and the call.
-struct clock_leg {
-  std::int64_t begin_ns, leave_ns;
-  std::uint32_t call;  ///< clock_plan::number_of the call
-  bool leaves;         ///< the call leaves its node
-  bool of_files;       ///< its time beyond its waits is input and output
-  bool brings_data;    ///< what follows the call may depend on data that it brought
-  bool sends;
-};
-
-/// The records of one location, one after the other, as the clocks of one pass need them. Nothing is kept of earlier records,
-/// so that a pass needs no memory per record. Not thread safe.
-class clock_legs {
- public:
-  /// The overhead of one record: before its beginning, from there to MPI's start, and after MPI's end. `uncertain`: the
-  /// possible relative error of the last two; `error_ns`: the possible error of the first. `ahead_ns`: wrapper time of
-  /// a call with three records, whose postings have no time of their own.
-  struct overhead {
-    std::int64_t before_ns = 0, inside_ns = 0, back_ns = 0, ahead_ns = 0;
-    double uncertain = 0, error_ns = 0;
-  };
-
-  /// `asked`: clock_plan::number_of each block of the rank. `balanced`: of the rank; used if the plan balances. `leaving`:
-  /// node_map::leaving of each record, or null if the plan does not distinguish nodes. `of_files`: explain::calls_on_files of each
-  /// record, or null if there are none. `joined`: of the rank. All are borrowed.
-  clock_legs(const explain::rank_history& rank, std::size_t location, const clock_plan& plan,
-             const base::pod_vector<std::uint32_t>& asked, const balanced_time& balanced, const base::vector<bool>* leaving,
-             const base::vector<bool>* of_files, const joined_code& joined)
-      : rank_(&rank),
-        here_(&rank.locations[location]),
-        plan_(&plan),
-        balanced_(&balanced),
-        leaving_(leaving),
-        of_files_(of_files),
-        code_(rank, *here_, plan, asked, joined),
-        walk_(rank),
-        records_(static_cast<std::uint32_t>(here_->records.size())),
-        now_ns_(rank.begin_ns) {
-    if (plan.balances()) part_ = balanced.begin_location(location);
-  }
-
-  std::uint32_t records() const noexcept { return records_; }
-  /// The number of the current record; after the last one, of the end of recording.
-  std::uint32_t record() const noexcept { return next_ - 1; }
-  /// Whether `next` goes to the end of recording.
-  bool at_last() const noexcept { return next_ == records_; }
-
-  /// Goes to the next record, and after the last one to the end of recording. Calls spend(clock, ns) for what a clock gains
-  /// before the beginning of the record; with clock_plan::moves_bit its sends move before that time.
-  template <class Spend>
-  void next(const Spend& spend) {
-    // The rule of location_path: time that does not fit is cut. The last steps follow the last record.
-    const core::sync_record* const r = next_ == records_ ? nullptr : &here_->records[next_];
-    if (next_ != 0) left();
-    if (r != nullptr) walk_.step(*r);
-    leg_.begin_ns = r != nullptr ? walk_.begin_ns() : std::max(rank_->end_ns, now_ns_);
-    leg_.leave_ns = r != nullptr ? walk_.leave_ns() : leg_.begin_ns;
-    const std::uint64_t steps_end = code_.steps_until(next_);
-    static constexpr call_cost free{};
-    const call_cost& cost = r != nullptr ? cost_of(r->call) : free;
-    overhead_.before_ns = overhead_.ahead_ns = 0;
-    overhead_.error_ns = 0;
-    overhead_.uncertain = cost.uncertain;
-    const double beside_ns = spend_overhead(r, cost, steps_end);
-    // Of the four readings of a call that timed itself one is inside it and two follow it.
-    overhead_.inside_ns = cut(cost.inside_ns + beside_ns / 3, leg_.leave_ns - leg_.begin_ns);
-    overhead_.back_ns = cost.back_ns;
-    if (r != nullptr && r->posting != 0 && r->duration == 0) overhead_.ahead_ns = cost.ahead_ns;
-    after_ns_ = cost.after_ns + beside_ns * 2 / 3;
-    after_uncertain_ = cost.uncertain;
-    leg_.call = clock_plan::none;
-    if (plan_->asks()) {
-      spend_code(spend);
-      if (r != nullptr) leg_.call = number_of_call(r->site);
-    }
-    leg_.leaves = leaving_ == nullptr || (r != nullptr && (*leaving_)[next_]);
-    leg_.of_files = of_files_ != nullptr && r != nullptr && (*of_files_)[next_];
-    leg_.brings_data = r != nullptr && explain::may_bring_data(*r);
-    leg_.sends = r != nullptr && r->has(core::sync_flag::posts_send);
-    // A further thread counts from its first to its last call.
-    if (here_->whole || (r != nullptr && next_ > here_->carried)) useful_ns_ += leg_.begin_ns - now_ns_;
-    ++next_;
-  }
-
-  const clock_leg& leg() const noexcept { return leg_; }
-  const overhead& own() const noexcept { return overhead_; }
-  /// The end of the last call before the current record, or before the end; the end of recording without one.
-  std::int64_t last_leave_ns() const noexcept { return next_ > 1 ? now_ns_ : leg_.leave_ns; }
-  /// Time outside MPI calls.
-  std::int64_t useful_ns() const noexcept { return useful_ns_; }
-
-  /// Overhead within a time of `room_ns`; what does not fit is cut.
-  static std::int64_t cut(double ns, std::int64_t room_ns) noexcept {
-    return std::max<std::int64_t>(0, std::min(core::nearest(ns), room_ns));
-  }
-
- private:
-  // What recording a call costs, in the form that each record needs.
-  struct call_cost {
-    core::mpi_call call = core::mpi_call::count_;  // none yet
-    double before_ns = 0, inside_ns = 0, after_ns = 0, uncertain = 0;
-    std::int64_t back_ns = 0, ahead_ns = 0;
-  };
-  const call_cost& cost_of(core::mpi_call call) noexcept {
-    call_cost& known = costs_[static_cast<std::size_t>(call) % most_costs];
-    if (__builtin_expect(known.call != call, 0)) {
-      const core::call_overhead cost = overhead_of(*here_, call);
-      const double sum_ns = cost.before_ns + cost.inside_ns + cost.back_ns + cost.after_ns;
-      known = {call,
-               cost.before_ns,
-               cost.inside_ns,
-               cost.after_ns,
-               sum_ns > 0 ? cost.error_ns / sum_ns : 0,
-               std::max<std::int64_t>(0, core::nearest(cost.back_ns)),
-               core::nearest(cost.inside_ns)};
-    }
-    return known;
-  }
-
-  std::uint32_t number_of_call(std::uint32_t site) {
-    return calls_(site, 0, [this](std::uint32_t s, std::uint32_t) {
-      return plan_->number_of(explain::call_key(s < here_->call_sites.size() ? here_->call_sites[s] : 0));
-    });
-  }
-
-  // What follows the current record begins at its end.
-  void left() noexcept {
-    now_ns_ = leg_.leave_ns;
-    step_ = here_->records[next_ - 1].steps;
-  }
-
-  // The overhead before a record. Returns its timed overhead beyond that.
-  double spend_overhead(const core::sync_record* r, const call_cost& cost, std::uint64_t steps_end) noexcept {
-    std::int64_t room_ns = leg_.begin_ns - now_ns_;
-    const auto put = [this, &room_ns](double ns, double uncertain) {
-      const std::int64_t spent_ns = cut(ns, room_ns);
-      room_ns -= spent_ns;
-      overhead_.before_ns += spent_ns;
-      overhead_.error_ns += static_cast<double>(spent_ns) * uncertain;
-    };
-    put(after_ns_, after_uncertain_);
-    put(cost.before_ns, cost.uncertain);
-    if (step_ < steps_end && (here_->mark_overheads.step_ns != 0 || here_->mark_overheads.region_ns != 0)) {
-      put(marks_ns(step_, steps_end), here_->mark_overheads.error);
-    }
-    if (r == nullptr || r->overhead == 0) return 0;
-    const double own_ns = static_cast<double>(r->overhead) * rank_->clock.ns_per_tick;  // timed, not estimated
-    const std::int64_t usual_ns = overhead_.before_ns;
-    put(own_ns, 0);
-    return next_ >= here_->carried ? own_ns - static_cast<double>(overhead_.before_ns - usual_ns) : 0;
-  }
-
-  // What the clocks save before a record.
-  template <class Spend>
-  void spend_code(const Spend& spend) {
-    const auto put = [&spend](std::uint32_t clock, std::int64_t ns) {
-      if (ns != 0) spend(clock, ns);
-    };
-    code_.before(
-        next_, now_ns_, leg_.begin_ns, [&](std::uint32_t number, core::stable_key place, std::int64_t visits, std::int64_t ns) {
-          plan_->spend(number, ns, put, [&](std::size_t q) { return balanced_->saved_ns(part_, q, place, visits, ns); });
-        });
-  }
-
-  // The overhead of the marks of some steps. Repeated visits of one place (whywait::next) are counted without reading
-  // the clock, so the number of timed visits is limited by the time that the readings take.
-  double marks_ns(std::uint64_t first, std::uint64_t end) const noexcept {
-    const core::mark_overhead& each = here_->mark_overheads;
-    double sum_ns = 0;
-    for (std::uint64_t s = first; s < end; ++s) {
-      const core::path_step& step = here_->steps[s];
-      if (step.block == 0 || step.block >= rank_->blocks.size()) continue;
-      const auto visits = static_cast<double>(step.visits);
-      if (step.ticks == 0) {
-        sum_ns += visits * each.step_ns;
-        continue;
-      }
-      const double readings =
-          each.reading_ns > 0 ? static_cast<double>(step.ticks) * rank_->clock.ns_per_tick / each.reading_ns : visits;
-      sum_ns += std::min(visits, std::max(readings, 1.0)) * each.region_ns;
-    }
-    return sum_ns;
-  }
-
-  static constexpr std::size_t most_costs = 4;
-
-  const explain::rank_history* rank_;
-  const explain::location_history* here_;
-  const clock_plan* plan_;
-  const balanced_time* balanced_;
-  const base::vector<bool>*leaving_, *of_files_;
-  asked_code code_;
-  balanced_time::part_position part_;  ///< if the plan balances
-  explain::location_walk walk_;
-  std::uint32_t records_, next_ = 0;
-  std::uint64_t step_ = 0;  ///< steps entered
-  std::int64_t now_ns_, useful_ns_ = 0;  ///< now_ns_: the end of the record before
-  double after_ns_ = 0, after_uncertain_ = 0;
-  clock_leg leg_{};
-  overhead overhead_;
-  // Most records are of few calls and call sites; the last ones of each are kept.
-  call_cost costs_[most_costs];
-  base::pair_cache<std::uint32_t, 3> calls_;
-};
-
-}  // namespace clocks
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/explain/class_packet.hpp
 #ifndef WHYWAIT_EXPLAIN_CLASS_PACKET_HPP
 #define WHYWAIT_EXPLAIN_CLASS_PACKET_HPP
@@ -23152,6 +22946,1211 @@ struct merged_class {
 
 #endif
 
+// ---- whywait/explain/class_leaders.hpp
+#ifndef WHYWAIT_EXPLAIN_CLASS_LEADERS_HPP
+#define WHYWAIT_EXPLAIN_CLASS_LEADERS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// One block of a shape: its part of the absolute differences, by keys that are the same on all ranks.
+struct shape_entry {
+  core::stable_key block, within;
+  double share;
+};
+
+/// A shape, sorted by block. Borrows its memory from a list or a packet.
+class shape_view {
+ public:
+  shape_view() = default;
+  shape_view(const unsigned char* bytes, std::size_t size) noexcept : bytes_(bytes), size_(size) {}
+  template <class List>
+  shape_view(const List& all) noexcept : shape_view(reinterpret_cast<const unsigned char*>(all.data()), all.size()) {}
+
+  std::size_t size() const noexcept { return size_; }
+  const unsigned char* bytes() const noexcept { return bytes_; }
+  shape_entry operator[](std::size_t i) const noexcept {
+    shape_entry e;
+    std::memcpy(&e, bytes_ + i * sizeof e, sizeof e);
+    return e;
+  }
+
+ private:
+  const unsigned char* bytes_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// Total variation distance over the union of blocks: half the sum of |differences of shares| (docs/method.md 1.7).
+/// 0 for equal shapes, 1 for disjoint ones. O(a + b).
+inline double distance(shape_view a, shape_view b) noexcept {
+  double apart = 0;
+  std::size_t i = 0, j = 0;
+  while (i != a.size() && j != b.size()) {
+    const shape_entry x = a[i], y = b[j];
+    const bool same = x.block == y.block && x.within == y.within;
+    const bool less = x.block != y.block ? x.block < y.block : x.within < y.within;
+    apart += same ? std::fabs(x.share - y.share) : less ? x.share : y.share;
+    i += same || less ? 1 : 0;
+    j += same || !less ? 1 : 0;
+  }
+  for (; i != a.size(); ++i) apart += a[i].share;
+  for (; j != b.size(); ++j) apart += b[j].share;
+  return apart / 2;
+}
+
+/// The first class of a shape, which represents that shape on all ranks.
+struct shape_leader {
+  core::stable_key key = 0;  ///< (pattern, operation, cause)
+  std::int64_t first_ns = 0, wait_ns = 0, count = 0;
+  std::uint32_t from = 0, size = 0;  ///< its shape in shape_leaders; in a packet the shape follows and `from` is 0
+};
+
+/// Returns a negative number, 0 or a positive number. The order is canonical: by time, then by content, never by rank.
+inline int compare(const shape_leader& a, shape_view a_shape, const shape_leader& b, shape_view b_shape) noexcept {
+  if (a.key != b.key) return a.key < b.key ? -1 : 1;
+  if (a.first_ns != b.first_ns) return a.first_ns < b.first_ns ? -1 : 1;
+  if (a.wait_ns != b.wait_ns) return a.wait_ns < b.wait_ns ? -1 : 1;
+  if (a.count != b.count) return a.count < b.count ? -1 : 1;
+  for (std::size_t k = 0; k != std::min(a_shape.size(), b_shape.size()); ++k) {
+    const shape_entry x = a_shape[k], y = b_shape[k];
+    if (x.block != y.block) return x.block < y.block ? -1 : 1;
+    if (x.within != y.within) return x.within < y.within ? -1 : 1;
+    if (x.share != y.share) return x.share < y.share ? -1 : 1;
+  }
+  return a_shape.size() == b_shape.size() ? 0 : a_shape.size() < b_shape.size() ? -1 : 1;
+}
+
+/// Reads leaders out of a packet: each head is followed by its shape. Throws std::out_of_range on a truncated packet.
+class leader_reader {
+ public:
+  leader_reader(const unsigned char* data, std::size_t size) : in_(data, size) { next(); }
+
+  bool done() const noexcept { return bytes_ == nullptr; }
+  void next() {
+    bytes_ = nullptr;
+    if (in_.empty()) return;
+    const unsigned char* const begin = in_.skip(sizeof head_);
+    std::memcpy(&head_, begin, sizeof head_);
+    in_.skip(head_.size * sizeof(shape_entry));
+    bytes_ = begin;
+  }
+  const shape_leader& head() const noexcept { return head_; }
+  shape_view shape() const noexcept { return {bytes_ + sizeof head_, head_.size}; }
+  const unsigned char* bytes() const noexcept { return bytes_; }
+  std::size_t size() const noexcept { return sizeof head_ + head_.size * sizeof(shape_entry); }
+  bool before(const leader_reader& o) const noexcept { return compare(head_, shape(), o.head_, o.shape()) < 0; }
+
+ private:
+  base::packet_reader in_;
+  const unsigned char* bytes_ = nullptr;
+  shape_leader head_;
+};
+
+/// Leaders with their shapes, sorted by key.
+class shape_leaders {
+ public:
+  std::size_t size() const noexcept { return heads_.size(); }
+  const shape_leader& operator[](std::size_t i) const noexcept { return heads_[i]; }
+  shape_view shape(std::size_t i) const noexcept {
+    return {reinterpret_cast<const unsigned char*>(shapes_.data() + heads_[i].from), heads_[i].size};
+  }
+
+  void add(shape_leader head, shape_view shape) {
+    head.from = static_cast<std::uint32_t>(shapes_.size());
+    head.size = static_cast<std::uint32_t>(shape.size());
+    heads_.push_back(head);
+    for (std::size_t k = 0; k != shape.size(); ++k) shapes_.push_back(shape[k]);
+  }
+
+  /// The position of the first leader of a key, or the position where it would be inserted.
+  std::size_t first_of(core::stable_key key) const noexcept {
+    const auto before = [](const shape_leader& l, core::stable_key k) { return l.key < k; };
+    return static_cast<std::size_t>(std::lower_bound(heads_.begin(), heads_.end(), key, before) - heads_.begin());
+  }
+  /// The number of leaders of a key.
+  std::uint32_t count_of(core::stable_key key) const noexcept {
+    std::uint32_t n = 0;
+    for (std::size_t i = first_of(key); i != heads_.size() && heads_[i].key == key; ++i) ++n;
+    return n;
+  }
+  /// Inserts the leaders of a packet behind those of the same key. Both are sorted by key.
+  void insert(leader_reader more) {
+    shape_leaders both;
+    for (std::size_t i = 0; i != size() || !more.done();) {
+      if (more.done() || (i != size() && heads_[i].key <= more.head().key)) {
+        both.add(heads_[i], shape(i));
+        ++i;
+      } else {
+        both.add(more.head(), more.shape());
+        more.next();
+      }
+    }
+    std::swap(*this, both);
+  }
+
+ private:
+  base::pod_vector<shape_leader> heads_;
+  base::pod_vector<shape_entry> shapes_;
+};
+
+/// Assigns each class of the ranks that a process hosts to a leader, round by round (merging.hpp). The candidates are
+/// grouped by key, so that a round reads memory once and in the order of its addresses.
+class leader_search {
+ public:
+  using share = class_scratch::share;
+  /// The slot of a class that has no leader yet.
+  static constexpr std::uint32_t open = 0xffffffffu;
+
+  /// `earlier`: the leaders of earlier epochs. All arguments are borrowed.
+  leader_search(const options& settings, const shape_leaders& earlier, class_scratch& scratch) noexcept
+      : settings_(&settings), earlier_(&earlier), scratch_(&scratch) {}
+
+  /// Adds a class whose slot is decided. Call before the first round; classes are numbered in the order of the calls.
+  void add(std::uint32_t slot) { slots_.push_back(slot); }
+  /// Adds a class that needs a leader. `blocks`: the block table of its shape. Borrows everything until
+  /// `finish_rounds`.
+  void add(core::stable_key key, const class_sums& sums, const share* shape, std::size_t size, const block_table& blocks) {
+    const auto fresh = static_cast<std::uint32_t>(groups_.size());
+    const std::uint32_t number = numbers_.intern(key, fresh);
+    if (number == fresh) groups_.push_back({key, 0, 0, 0});
+    const candidate c{sums.first_ns, &sums, &blocks, shape, static_cast<std::uint32_t>(size), number, this->size()};
+    slots_.push_back(earlier_->size() != 0 ? slot_among_earlier(key, c) : open);
+    if (slots_.back() != open) return;
+    all_.push_back(c);
+    ++groups_[number].end;
+  }
+
+  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(slots_.size()); }
+  std::uint32_t slot(std::size_t number) const noexcept { return slots_[number]; }
+
+  /// Writes the earliest candidate of every key that still has candidates, sorted by key.
+  void propose(base::packet& out) {
+    if (!grouped_) group();
+    for (const group_range& g : groups_) {
+      if (g.begin != g.end) write(out, all_[g.best]);
+    }
+  }
+
+  /// Ends a round: each remaining candidate joins the new leader of its key if its shape is near.
+  void join_leaders(const base::packet& leaders) {
+    const std::uint32_t round = round_++;
+    std::size_t at = 0;
+    for (leader_reader leader(leaders.data(), leaders.size()); !leader.done(); leader.next()) {
+      while (at != groups_.size() && groups_[at].key < leader.head().key) ++at;
+      if (at != groups_.size() && groups_[at].key == leader.head().key) join_leader(groups_[at], leader, round);
+    }
+  }
+
+  /// Releases the candidates after the last round; the slots stay.
+  void finish_rounds() noexcept { all_.release(); }
+
+ private:
+  // A class that needs a leader.
+  struct candidate {
+    std::int64_t first_ns;
+    const class_sums* sums;
+    const block_table* blocks;
+    const share* shape;
+    std::uint32_t size, group, number;
+  };
+  // The candidates of one key in all_, and the earliest of them.
+  struct group_range {
+    core::stable_key key;
+    std::uint32_t begin, end, best;
+  };
+
+  // Sorts candidates and groups by key, once, before the first round.
+  void group() {
+    grouped_ = true;
+    base::pod_vector<std::uint32_t> order(groups_.size()), place(groups_.size());
+    for (std::uint32_t g = 0; g != order.size(); ++g) order[g] = g;
+    sort_short(order, [this](std::uint32_t a, std::uint32_t b) { return groups_[a].key < groups_[b].key; });
+    base::pod_vector<group_range> sorted;
+    sorted.reserve(groups_.size());
+    std::uint32_t begin = 0;
+    for (const std::uint32_t g : order) {
+      place[g] = static_cast<std::uint32_t>(sorted.size());
+      sorted.push_back({groups_[g].key, begin, begin, begin});
+      begin += groups_[g].end;
+    }
+    groups_.swap(sorted);
+    base::pod_vector<candidate> all(all_.size());
+    for (candidate c : all_) {
+      c.group = place[c.group];
+      all[groups_[c.group].end++] = c;
+    }
+    all_.swap(all);
+    for (group_range& g : groups_) {
+      for (std::uint32_t i = g.begin; i != g.end; ++i) {
+        if (before(all_[i], all_[g.best])) g.best = i;
+      }
+    }
+  }
+
+  // The canonical order of the candidates of one key: by time, then by content, never by rank.
+  bool before(const candidate& a, const candidate& b) const {
+    if (a.first_ns != b.first_ns) return a.first_ns < b.first_ns;
+    if (a.sums->wait_ns != b.sums->wait_ns) return a.sums->wait_ns < b.sums->wait_ns;
+    return a.sums->count != b.sums->count ? a.sums->count < b.sums->count : before_by_name(a, b);
+  }
+  static bool alike(const candidate& a, const candidate& b) noexcept {
+    bool same = a.blocks == b.blocks && a.size == b.size;
+    for (std::uint32_t i = 0; same && i != a.size; ++i) {
+      same = a.shape[i].block == b.shape[i].block && a.shape[i].part == b.shape[i].part;
+    }
+    return same;
+  }
+  bool before_by_name(const candidate& a, const candidate& b) const {
+    if (alike(a, b)) return false;
+    base::packet first, second;
+    write(first, a);
+    write(second, b);
+    return leader_reader(first.data(), first.size()).before({second.data(), second.size()});
+  }
+
+  // Appends a candidate in the form that `leader_reader` reads; block numbers become keys.
+  void write(base::packet& out, const candidate& c) const {
+    base::pod_vector<shape_entry> named;
+    named.reserve(c.size);
+    for (const share* s = c.shape; s != c.shape + c.size; ++s) {
+      named.push_back({(*c.blocks)[s->block].block, (*c.blocks)[s->block].within, s->part});
+    }
+    sort_short(named, [](const shape_entry& a, const shape_entry& b) {
+      return a.block != b.block ? a.block < b.block : a.within < b.within;
+    });
+    put(out, shape_leader{groups_[c.group].key, c.first_ns, c.sums->wait_ns, c.sums->count, 0, c.size});
+    base::put_bytes(out, named.data(), named.size() * sizeof(shape_entry));
+  }
+
+  // The slot of the first leader of an earlier epoch that covers the candidate; the rest slot if all slots are taken.
+  std::uint32_t slot_among_earlier(core::stable_key key, const candidate& c) const {
+    base::packet named;
+    write(named, c);
+    const leader_reader mine(named.data(), named.size());
+    std::uint32_t slot = 0;
+    for (std::size_t i = earlier_->first_of(key); i != earlier_->size() && (*earlier_)[i].key == key; ++i, ++slot) {
+      if (distance(earlier_->shape(i), mine.shape()) <= settings_->class_distance) return slot;
+    }
+    return slot >= settings_->classes_per_key ? settings_->classes_per_key : open;
+  }
+
+  void join_leader(group_range& g, const leader_reader& leader, std::uint32_t round) {
+    const std::uint32_t place = earlier_->count_of(g.key) + round;
+    const bool room = place + 1 < settings_->classes_per_key;
+    const block_table* known = nullptr;
+    std::uint32_t left = g.begin;
+    for (std::uint32_t i = g.begin; i != g.end; ++i) {
+      const candidate c = all_[i];
+      if (c.blocks != known) {
+        clear_parts();
+        known = c.blocks;
+        spread(leader.shape(), *known);
+      }
+      if (near(leader, c)) {
+        slots_[c.number] = place;
+      } else if (!room) {
+        slots_[c.number] = settings_->classes_per_key;
+      } else {
+        all_[left] = c;
+        if (left == g.begin || before(c, all_[g.best])) g.best = left;
+        ++left;
+      }
+    }
+    g.end = left;
+    clear_parts();
+  }
+
+  // Writes a leader's shape to the scratch, by block number. Blocks that this process has not met are left out.
+  void spread(shape_view shape, const block_table& blocks) {
+    base::pod_vector<double>& parts = scratch_->parts;
+    if (parts.size() < blocks.size()) parts.resize(blocks.size(), 0);
+    for (std::size_t i = 0; i != shape.size(); ++i) {
+      const shape_entry e = shape[i];
+      const std::uint32_t b = blocks.find(e.block, e.within);
+      if (b == base::key_map::none) continue;
+      parts[b] = e.share;
+      scratch_->order.push_back(b);
+    }
+  }
+  void clear_parts() noexcept {
+    for (const std::uint32_t b : scratch_->order) scratch_->parts[b] = 0;
+    scratch_->order.clear();
+  }
+
+  // Whether the candidate's shape is near the leader's shape, which is in the scratch. Rounding depends on the order of
+  // block numbers, which differs between ranks; shapes just at the limit are therefore compared by name.
+  bool near(const leader_reader& leader, const candidate& c) const {
+    const double more = scratch_->distance(c.shape, c.size) - settings_->class_distance;
+    return std::fabs(more) > 1e-6 && leader.shape().size() != 0 ? more < 0 : near_by_name(leader, c);
+  }
+  bool near_by_name(const leader_reader& leader, const candidate& c) const {
+    base::packet named;
+    write(named, c);
+    return distance(leader.shape(), leader_reader(named.data(), named.size()).shape()) <= settings_->class_distance;
+  }
+
+  const options* settings_;
+  const shape_leaders* earlier_;
+  class_scratch* scratch_;
+  base::key_map numbers_;  ///< the group of each key, before the groups are sorted
+  base::pod_vector<group_range> groups_;  ///< sorted by key once grouped_
+  base::pod_vector<candidate> all_;  ///< sorted by key once grouped_
+  base::pod_vector<std::uint32_t> slots_;  ///< by number
+  std::uint32_t round_ = 0;
+  bool grouped_ = false;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/wait_classes.hpp
+#ifndef WHYWAIT_EXPLAIN_WAIT_CLASSES_HPP
+#define WHYWAIT_EXPLAIN_WAIT_CLASSES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The wait classes of one rank. Waits of one location with one key (pattern, operation, cause) and one shape
+/// accumulate in one class as they are found, so memory grows with distinct classes (about 1 KB each) and not with
+/// waits. Waits of one location are added in their order; the result does not depend on how locations interleave. Not
+/// thread safe.
+class wait_classes {
+ public:
+  enum kind_t : std::uint8_t { shaped, rest, shapeless };
+  /// The `slot` of a class that has no leader yet.
+  static constexpr std::uint32_t open = 0xffffffffu;
+  using share = class_scratch::share;
+
+  /// Sets what `add` uses from now on; call before the first wait and at the beginning of each epoch. Both are
+  /// borrowed.
+  void use(const options& settings, class_scratch& scratch) noexcept {
+    settings_ = &settings;
+    scratch_ = &scratch;
+  }
+
+  /// Adds an explained wait and returns the number of its class. `blocks[i]` is the number of the block of
+  /// `wait.terms[i]`: distinct, below `block_count`, cheapest in ascending order.
+  std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                    const base::vector<std::uint32_t>& blocks, std::size_t block_count) {
+    base::pod_vector<double>& parts = scratch_->parts;
+    if (parts.size() < block_count) parts.resize(block_count, 0);
+    double whole = 0;
+    for (const residual_term& t : wait.terms) whole += static_cast<double>(std::abs(t.total_ns));
+    if (whole > 0) {
+      for (std::size_t i = 0; i != blocks.size(); ++i) {
+        parts[blocks[i]] = static_cast<double>(std::abs(wait.terms[i].total_ns)) / whole;
+      }
+    }
+    const std::uint32_t number = choose(wait, operation, cause, blocks);
+    for (const std::uint32_t b : blocks) parts[b] = 0;
+    entry& into = entries_[number];
+    add_wait(into.sums, wait);
+    add_causer(into, wait);
+    add_terms(into, wait, blocks);
+    return number;
+  }
+
+  /// Adds a wait without an explanation: it is shorter than the threshold, or its cause came after its end.
+  std::uint32_t add_unexplained(const wait_instance& wait, core::stable_key operation, core::stable_key cause) {
+    const std::uint32_t number = find(wait, operation, cause, shapeless);
+    entry& into = entries_[number];
+    add_wait(into.sums, wait);
+    into.sums.unexplained_ns += wait.wait_ns;
+    add_causer(into, wait);
+    return number;
+  }
+
+  std::size_t size() const noexcept { return heads_.size(); }
+  const class_sums& sums(std::size_t number) const noexcept { return entries_[number].sums; }
+  core::stable_key key(std::size_t number) const noexcept {
+    const class_sums& s = entries_[number].sums;
+    return key_of(s.why, s.operation, s.cause);
+  }
+  kind_t kind(std::size_t number) const noexcept { return heads_[number].kind; }
+  std::uint32_t location(std::size_t number) const noexcept { return heads_[number].location; }
+  /// The shape of the first wait of the class, which represents the class (docs/method.md 1.7).
+  const share* shape(std::size_t number) const noexcept { return shapes_.data() + heads_[number].first; }
+  std::size_t shape_size(std::size_t number) const noexcept { return heads_[number].count; }
+
+  std::size_t terms() const noexcept { return terms_.size(); }      ///< number of terms of all classes
+  std::size_t causers() const noexcept { return causers_.size(); }  ///< number of causers of all classes
+
+  /// Calls f(block number, residual_sums) for each block of the class, ascending; `residual_sums::fewer` may be a second
+  /// line of a block.
+  template <class F>
+  void each_term(std::size_t number, F&& f) const {
+    for (std::uint32_t t = entries_[number].terms; t != none; t = terms_[t].next) f(terms_[t].line / 2, terms_[t].sums);
+  }
+  /// Calls f(location_share) for each location that the class waited for, in the order of the first waits.
+  template <class F>
+  void each_causer(std::size_t number, F&& f) const {
+    for (std::uint32_t c = entries_[number].causers; c != none; c = causers_[c].next) f(causers_[c].share);
+  }
+
+  /// The number of its leader (merging.hpp), found in this epoch or an earlier one, or `open`.
+  std::uint32_t slot(std::size_t number) const noexcept { return heads_[number].slot; }
+  void set_slot(std::size_t number, std::uint32_t slot) noexcept { heads_[number].slot = slot; }
+
+  /// Clears the sums at the end of an epoch. Classes keep their shapes and slots for the waits of the next one.
+  void clear_sums() {
+    for (entry& e : entries_) {
+      class_sums fresh;
+      fresh.why = e.sums.why;
+      fresh.operation = e.sums.operation;
+      fresh.cause = e.sums.cause;
+      e = {fresh, none, none};
+    }
+    terms_.clear();
+    causers_.clear();
+  }
+
+  static core::stable_key key_of(pattern why, core::stable_key operation, core::stable_key cause) noexcept {
+    return core::combine(core::combine(operation, cause), static_cast<std::uint64_t>(why) + 1);
+  }
+
+ private:
+  static constexpr std::uint32_t none = base::key_map::none;
+
+  // The part of a class that the search for a class reads.
+  struct head {
+    std::uint32_t next;          ///< the next class of the same key and location, or none
+    std::uint32_t first, count;  ///< its shape in shapes_
+    std::uint32_t slot;
+    std::uint16_t location;
+    kind_t kind;
+  };
+  struct entry {
+    class_sums sums;
+    std::uint32_t terms, causers;  ///< heads of the two lists, or none
+  };
+  struct term_node {
+    residual_sums sums;
+    std::uint32_t line, next;  ///< line: twice the number of the block, and 1 if the late side has fewer visits
+  };
+  struct causer_node {
+    location_share share;
+    std::uint32_t next;
+  };
+
+  static void add_wait(class_sums& sums, const wait_instance& wait) noexcept {
+    sums.trust = std::max(sums.trust, wait.trust);
+    sums.first_ns = sums.count == 0 ? wait.begin_ns : std::min(sums.first_ns, wait.begin_ns);
+    ++sums.count;
+    sums.wait_ns += wait.wait_ns;
+    sums.longest_ns = std::max(sums.longest_ns, wait.wait_ns);
+    const auto us = static_cast<double>((wait.wait_ns + 500) / 1000);
+    sums.squares_us2 += us * us;
+    if (wait.explained && wait.wait_ns >= sums.longest.wait_ns) {
+      const wait_sample sample{wait.wait_ns,  wait.begin_ns,        wait.since_ns, wait.rank,         wait.causer_rank,
+                               wait.location, wait.causer_location, wait.record,   wait.causer_record};
+      if (sample.outweighs(sums.longest)) sums.longest = sample;
+    }
+    if (wait.wrong_order) {
+      ++sums.wrong_order_count;
+      sums.wrong_order_ns += wait.wait_ns;
+      if (wait.other_ready) sums.other_ready_ns += wait.wait_ns;
+    }
+  }
+
+  // Both lists usually have the same order, so that one walk through the terms suffices. Each block has one term for
+  // waits in which the late side has fewer visits, and one before it for the others.
+  void add_terms(entry& into, const wait_instance& wait, const base::vector<std::uint32_t>& blocks) {
+    std::uint32_t before = none, at = into.terms, latest = 0;
+    for (std::size_t i = 0; i != blocks.size(); ++i) {
+      const std::uint32_t line = 2 * blocks[i] + (wait.terms[i].fewer() ? 1 : 0);
+      if (line < latest) {
+        before = none;
+        at = into.terms;
+      }
+      latest = line;
+      for (; at != none && terms_[at].line < line; at = terms_[at].next) before = at;
+      if (at == none || terms_[at].line != line) {
+        const auto fresh = static_cast<std::uint32_t>(terms_.size());
+        if (fresh == 0) terms_.reserve(64);
+        terms_.push_back({{}, line, at});
+        (before == none ? into.terms : terms_[before].next) = fresh;
+        at = fresh;
+      }
+      terms_[at].sums.add(wait.terms[i]);
+      into.sums.indirect_ns += wait.terms[i].inherited_ns;
+    }
+  }
+
+  // The rule of explain::add_share, on a linked list.
+  void add_causer(entry& into, const wait_instance& wait) {
+    location_share add{wait.causer_rank, static_cast<std::int32_t>(wait.causer_location), wait.wait_ns};
+    for (;;) {
+      std::uint32_t last = none, at = into.causers;
+      std::size_t count = 0;
+      for (; at != none; at = causers_[at].next, ++count) {
+        location_share& known = causers_[at].share;
+        if (known.rank == add.rank && known.thread == add.thread) {
+          known.ns += add.ns;
+          return;
+        }
+        last = at;
+      }
+      if (count < most_shares || add.rank < 0) {
+        const auto fresh = static_cast<std::uint32_t>(causers_.size());
+        if (fresh == 0) causers_.reserve(16);
+        causers_.push_back({add, none});
+        (last == none ? into.causers : causers_[last].next) = fresh;
+        return;
+      }
+      add.rank = -1;
+      add.thread = 0;
+    }
+  }
+
+  bool near(std::uint32_t number) const noexcept {
+    return scratch_->distance(shape(number), shape_size(number)) <= settings_->class_distance;
+  }
+
+  // The first class of a key, created as `kind` if there is none. Further classes of the key follow in order of
+  // creation.
+  std::uint32_t first_of(const wait_instance& wait, core::stable_key operation, core::stable_key cause, kind_t kind) {
+    const core::stable_key key = core::combine(key_of(wait.why, operation, cause), wait.location);
+    const auto fresh = static_cast<std::uint32_t>(heads_.size());
+    const std::uint32_t number = numbers_.intern(key, fresh);
+    if (number == fresh) make(wait, operation, cause, kind);
+    return number;
+  }
+
+  std::uint32_t make(const wait_instance& wait, core::stable_key operation, core::stable_key cause, kind_t kind) {
+    const auto number = static_cast<std::uint32_t>(heads_.size());
+    if (number == 0) {
+      heads_.reserve(16);
+      entries_.reserve(12);
+      shapes_.reserve(64);
+    }
+    heads_.push_back(
+        {none, static_cast<std::uint32_t>(shapes_.size()), 0, open, static_cast<std::uint16_t>(wait.location), kind});
+    entries_.push_back({{}, none, none});
+    class_sums& sums = entries_.back().sums;
+    sums.why = wait.why;
+    sums.operation = operation;
+    sums.cause = cause;
+    return number;
+  }
+
+  std::uint32_t find(const wait_instance& wait, core::stable_key operation, core::stable_key cause, kind_t kind) {
+    std::uint32_t at = first_of(wait, operation, cause, kind);
+    while (heads_[at].kind != kind) {
+      const std::uint32_t next = heads_[at].next;
+      if (next == none) {
+        const std::uint32_t number = make(wait, operation, cause, kind);
+        heads_[at].next = number;
+        return number;
+      }
+      at = next;
+    }
+    return at;
+  }
+
+  std::uint32_t choose(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                       const base::vector<std::uint32_t>& blocks) {
+    if (settings_->classes_per_key == 0) return find(wait, operation, cause, rest);
+    const auto known = static_cast<std::uint32_t>(heads_.size());
+    std::uint32_t number = first_of(wait, operation, cause, shaped);
+    if (number != known) {
+      std::uint32_t seen = 0, last = number;
+      for (std::uint32_t at = number; at != none; at = heads_[at].next) {
+        last = at;
+        if (heads_[at].kind != shaped) continue;
+        ++seen;
+        if (near(at)) return at;
+      }
+      if (seen >= settings_->classes_per_key) return find(wait, operation, cause, rest);
+      number = make(wait, operation, cause, shaped);
+      heads_[last].next = number;
+    }
+    head& fresh = heads_[number];
+    for (const std::uint32_t b : blocks) {
+      if (scratch_->parts[b] > 0) shapes_.push_back({b, scratch_->parts[b]});
+    }
+    fresh.count = static_cast<std::uint32_t>(shapes_.size()) - fresh.first;
+    return number;
+  }
+
+  const options* settings_ = nullptr;
+  class_scratch* scratch_ = nullptr;
+  base::key_map numbers_;  ///< the first class of each key and location
+  base::pod_vector<head> heads_;
+  base::pod_vector<share> shapes_;
+  base::pod_vector<entry> entries_;
+  base::pod_vector<term_node> terms_;      ///< one list per class, by block
+  base::pod_vector<causer_node> causers_;  ///< one list per class
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/merging.hpp
+#ifndef WHYWAIT_EXPLAIN_MERGING_HPP
+#define WHYWAIT_EXPLAIN_MERGING_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The blocks of a table in the order of their names. Cached until `use` is called with another or a longer table.
+class name_order {
+ public:
+  void use(const block_table& blocks) {
+    if (&blocks == table_ && blocks.size() == blocks_.size()) return;
+    table_ = &blocks;
+    blocks_.resize(blocks.size());
+    places_.resize(blocks.size());
+    for (std::uint32_t b = 0; b != blocks_.size(); ++b) blocks_[b] = b;
+    sort_short(blocks_, [&blocks](std::uint32_t a, std::uint32_t b) { return blocks[a].before(blocks[b]); });
+    for (std::uint32_t i = 0; i != blocks_.size(); ++i) places_[blocks_[i]] = i;
+  }
+
+  std::size_t size() const noexcept { return blocks_.size(); }
+  std::uint32_t block(std::size_t place) const noexcept { return blocks_[place]; }
+  std::uint32_t place(std::uint32_t block) const noexcept { return places_[block]; }
+
+ private:
+  const block_table* table_ = nullptr;
+  base::pod_vector<std::uint32_t> blocks_, places_;  ///< by place, by block
+};
+
+/// Merges the wait classes of all ranks (docs/method.md 1.7). In each round the earliest class of each key that no
+/// leader covers becomes the next leader on all ranks: one reduction and one broadcast per round, at most
+/// `classes_per_key` rounds. Every class then joins the first leader within `class_distance`, and the rest is addition.
+/// The result depends neither on rank numbers nor on the shape of the reduction tree.
+///
+/// One instance serves all ranks that a process hosts. Calls in this order: `take_classes` for each rank; in each round
+/// `propose_leaders`, `take_proposals`, `merge_proposals`, `join_leaders`; `finish_rounds`; `write_classes`,
+/// `merge_classes` and `merged_classes`.
+class class_merger {
+ public:
+  /// `hosted`: number of ranks of the process. `leaders`: those of earlier epochs, by key and slot; new ones are
+  /// inserted if the run continues. `scratch`: of the process. All are borrowed.
+  class_merger(const options& settings, std::size_t hosted, shape_leaders& leaders, class_scratch& scratch)
+      : settings_(&settings),
+        leaders_(&leaders),
+        scratch_(&scratch),
+        search_(settings, leaders, scratch),
+        parts_(new part[hosted]),
+        hosted_(hosted) {}
+
+  /// Registers all classes of one hosted rank; all arguments are borrowed. When the sums are written, `classes` is
+  /// cleared for the next epoch, or freed at the end of the run.
+  void take_classes(std::size_t number, const rank_history& rank, const block_table& blocks, wait_classes& classes) {
+    part& mine = parts_[number];
+    mine.rank = &rank;
+    mine.blocks = &blocks;
+    mine.classes = &classes;
+    mine.first = search_.size();
+    for (std::uint32_t c = 0; c != classes.size(); ++c) {
+      if (classes.kind(c) == wait_classes::shapeless) {
+        search_.add(settings_->classes_per_key + 1);
+      } else if (classes.kind(c) == wait_classes::rest) {
+        search_.add(settings_->classes_per_key);
+      } else if (classes.slot(c) != wait_classes::open) {
+        search_.add(classes.slot(c));
+      } else {
+        search_.add(classes.key(c), classes.sums(c), classes.shape(c), classes.shape_size(c), blocks);
+      }
+    }
+  }
+
+  /// Begins a round: proposes the hosted ranks' candidates.
+  void propose_leaders() { search_.propose(best_); }
+  /// Moves out the proposals of this process and of the ranks merged into it; on rank 0 the leaders of the round.
+  base::packet take_proposals() noexcept { return std::move(best_); }
+  /// Merges the proposals of another process: of each key the earlier candidate stays.
+  void merge_proposals(const unsigned char* data, std::size_t size) {
+    if (size == 0) return;
+    leader_reader mine(best_.data(), best_.size()), other(data, size);
+    base::packet& both = scratch_->joined;
+    both.clear();
+    both.reserve(best_.size() + size);
+    while (!mine.done() || !other.done()) {
+      const bool own = other.done() || (!mine.done() && mine.head().key < other.head().key);
+      const bool same = !mine.done() && !other.done() && mine.head().key == other.head().key;
+      leader_reader& first = own || (same && mine.before(other)) ? mine : other;
+      base::put_bytes(both, first.bytes(), first.size());
+      if (own || same) mine.next();
+      if (!own) other.next();
+    }
+    best_.swap(both);
+  }
+  /// Ends a round with the leaders that all ranks have agreed on.
+  void join_leaders(const base::packet& leaders) {
+    search_.join_leaders(leaders);
+    base::put_bytes(found_, leaders.data(), leaders.size());
+    ends_.push_back(found_.size());
+  }
+
+  /// After the last round every class has its slot.
+  void finish_rounds() {
+    search_.finish_rounds();
+    if (hosted_ == 0 || !parts_[0].rank->continues) return;
+    std::size_t begin = 0;
+    for (const std::size_t end : ends_) {
+      leaders_->insert({found_.data() + begin, end - begin});
+      begin = end;
+    }
+  }
+  /// Calls f(number of a class, class_clock) for each class of one hosted rank. After `finish_rounds`, before the
+  /// classes are written.
+  template <class F>
+  void each_class(std::size_t number, F&& f) const {
+    const part& mine = parts_[number];
+    for (std::uint32_t c = 0; c != mine.classes->size(); ++c) f(c, class_clock{mine.classes->key(c), slot(mine.first + c)});
+  }
+
+  /// Appends the sums of one rank and of everything merged into it, in the format of class_packet.hpp. Call once.
+  void write_classes(std::size_t number, base::packet& out) {
+    part& mine = parts_[number];
+    if (!mine.summed) return sum(number, out);
+    base::put_bytes(out, mine.sums.data(), mine.sums.size());
+    mine.sums = {};
+  }
+  /// Adds what another rank wrote.
+  void merge_classes(std::size_t number, const unsigned char* data, std::size_t size) {
+    part& mine = parts_[number];
+    if (!mine.summed) sum(number, mine.sums);
+    join_classes(mine.sums, data, size, *scratch_);
+  }
+  /// On rank 0: all classes, sorted by key and slot.
+  base::vector<merged_class>& merged_classes() {
+    part& mine = parts_[0];
+    if (!mine.summed) sum(0, mine.sums);
+    for (class_reader in(mine.sums.data(), mine.sums.size()); !in.done(); in.next()) merged_.emplace_back(in);
+    mine.sums = {};
+    return merged_;
+  }
+
+  /// Moves the classes of one epoch into those of all epochs before it; both are sorted by key and slot.
+  static void add_epoch(base::vector<merged_class>& all, base::vector<merged_class>& epoch) {
+    if (all.empty()) return all.swap(epoch);
+    const std::size_t known = all.size();
+    std::size_t at = 0;
+    for (merged_class& c : epoch) {
+      while (at != known && all[at] < c) ++at;
+      if (at != known && all[at].same(c)) {
+        all[at].merge(c.sum);
+      } else {
+        all.push_back(std::move(c));
+      }
+    }
+    if (all.size() != known) base::small_stable_sort(all);
+  }
+
+ private:
+  // One hosted rank.
+  struct part {
+    const rank_history* rank = nullptr;
+    const block_table* blocks = nullptr;
+    wait_classes* classes = nullptr;
+    base::packet sums;  ///< in the format of class_packet.hpp
+    std::uint32_t first = 0;  ///< number of its first class in the search
+    bool summed = false;
+  };
+
+  // The slot of the rest class if no leader was found.
+  std::uint32_t slot(std::size_t number) const noexcept {
+    const std::uint32_t found = search_.slot(number);
+    return found == leader_search::open ? settings_->classes_per_key : found;
+  }
+
+  void sum(std::size_t number, base::packet& out) {
+    part& mine = parts_[number];
+    wait_classes& classes = *mine.classes;
+    mine.summed = true;
+    names_.use(*mine.blocks);
+    using placed_class = class_scratch::placed_class;
+    base::pod_vector<placed_class>& placed = scratch_->placed;
+    placed.clear();
+    for (std::uint32_t c = 0; c != classes.size(); ++c) {
+      const std::uint32_t place = slot(mine.first + c);
+      if (classes.kind(c) == wait_classes::shaped) classes.set_slot(c, place);
+      if (classes.sums(c).count != 0) placed.push_back({classes.key(c), place, c});
+    }
+    sort_short(placed,
+               [](const placed_class& a, const placed_class& b) { return a.key != b.key ? a.key < b.key : a.slot < b.slot; });
+    out.reserve(out.size() + placed.size() * (sizeof(packed_class) + sizeof(location_share)) +
+                classes.terms() * sizeof(residual_term) + classes.causers() * sizeof(location_share));
+    for (std::size_t i = 0, j = 0; i != placed.size(); i = j) {
+      for (j = i + 1; j != placed.size() && placed[j].key == placed[i].key && placed[j].slot == placed[i].slot;) ++j;
+      write_class(mine, out, i, j);
+    }
+    if (mine.rank->continues) {
+      classes.clear_sums();
+    } else {
+      classes = {};
+    }
+  }
+
+  // Writes classes of this rank that share one leader, which are consecutive in scratch_->placed.
+  void write_class(const part& mine, base::packet& out, std::size_t first, std::size_t last) {
+    base::pod_vector<residual_sums>& terms = scratch_->terms;
+    base::pod_vector<std::uint64_t>& used = scratch_->used;
+    const std::size_t lines = 2 * names_.size();
+    if (terms.size() < lines) {
+      terms.resize(lines);
+      used.resize(lines / 64 + 1, 0);
+    }
+    scratch_->waiters.clear();
+    scratch_->causers.clear();
+    const wait_classes& classes = *mine.classes;
+    packed_class head;
+    head.key = scratch_->placed[first].key;
+    head.slot = scratch_->placed[first].slot;
+    for (std::size_t i = first; i != last; ++i) {
+      const std::uint32_t c = scratch_->placed[i].number;
+      head.sums.add(classes.sums(c));
+      add_share(scratch_->waiters, {mine.rank->rank, static_cast<std::int32_t>(classes.location(c)), classes.sums(c).wait_ns});
+      classes.each_causer(c, [this](const location_share& from) { add_share(scratch_->causers, from); });
+      classes.each_term(c, [&](std::uint32_t block, const residual_sums& sums) {
+        const std::uint32_t place = 2 * names_.place(block) + (sums.fewer() ? 1 : 0);
+        const std::uint64_t bit = std::uint64_t{1} << place % 64;
+        if ((used[place / 64] & bit) == 0) {
+          used[place / 64] |= bit;
+          terms[place] = sums;
+          ++head.terms;
+        } else {
+          terms[place].add(sums);
+        }
+      });
+    }
+    const std::size_t at = out.size();
+    put(out, head);
+    for (std::size_t word = 0; word * 64 < lines; ++word) {
+      for (std::uint64_t left = used[word]; left != 0; left &= left - 1) {
+        const std::size_t place = word * 64 + static_cast<std::size_t>(__builtin_ctzll(left));
+        const block_table::name& name = (*mine.blocks)[names_.block(place / 2)];
+        residual_term term;
+        static_cast<residual_sums&>(term) = terms[place];
+        term.block = name.block;
+        term.within = name.within;
+        put(out, term);
+      }
+      used[word] = 0;
+    }
+    detail::finish_class(out, at, head, *scratch_);
+  }
+
+  const options* settings_;
+  shape_leaders* leaders_;  ///< of earlier epochs
+  class_scratch* scratch_;
+  leader_search search_;
+  std::unique_ptr<part[]> parts_;
+  std::size_t hosted_;
+  base::packet best_;  ///< the proposals of this round: sorted by key, one per key
+  base::packet found_;  ///< the leaders of all rounds
+  base::pod_vector<std::size_t> ends_;  ///< end of each round's leaders in found_
+  name_order names_;
+  base::vector<merged_class> merged_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/clocks/chosen_changes.hpp
+#ifndef WHYWAIT_CLOCKS_CHOSEN_CHANGES_HPP
+#define WHYWAIT_CLOCKS_CHOSEN_CHANGES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+using key_time = std::pair<core::stable_key, std::int64_t>;
+
+/// Adds up the times of equal keys; the longest comes first.
+inline void add_up(base::vector<key_time>& times) {
+  base::sort_and_join(
+      times, [](const key_time& a, const key_time& b) { return a.first < b.first; },
+      [](key_time& to, const key_time& t) { to.second += t.second; });
+  base::small_stable_sort(times, [](const key_time& a, const key_time& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+}
+
+/// The sends for which it is predicted what sending before the work ahead of them saves: those of late senders, by the block
+/// that explains most of the waits for them. At most two blocks with the longest waits.
+inline base::pod_vector<explain::earlier_send> sends_to_move(const base::vector<explain::merged_class>& classes) {
+  constexpr std::size_t most_blocks = 2, most_sends = 16;
+  base::vector<explain::earlier_send> all;
+  for (const explain::merged_class& c : classes) {
+    if (c.sum.why != explain::pattern::late_sender) continue;
+    const explain::residual_term* top = nullptr;
+    for (const explain::residual_term& t : c.sum.residual)
+      if (t.within == 0 && t.total_ns > 0 && (top == nullptr || t.total_ns > top->total_ns)) top = &t;
+    if (top != nullptr) all.push_back({top->block, c.sum.cause, c.sum.wait_ns, 0});
+  }
+  const auto before = [](const explain::earlier_send& a, const explain::earlier_send& b) {
+    return a.block != b.block ? a.block < b.block : a.send < b.send;
+  };
+  base::sort_and_join(all, before, [](explain::earlier_send& to, const explain::earlier_send& s) { to.wait_ns += s.wait_ns; });
+  for (explain::earlier_send& s : all)  // for a while: the waits of the whole block
+    for (const explain::earlier_send& o : all) s.saving_ns += o.block == s.block ? o.wait_ns : 0;
+  explain::sort_by_saving(all);
+  base::pod_vector<explain::earlier_send> sends;
+  std::size_t blocks = 0;
+  for (explain::earlier_send& s : all) {
+    if (10 * s.wait_ns < s.saving_ns) continue;  // hardly waited for
+    if (sends.empty() || sends.back().block != s.block) ++blocks;
+    if (blocks > most_blocks || sends.size() == most_sends) break;
+    s.saving_ns = 0;
+    sends.push_back(s);
+  }
+  return sends;
+}
+
+/// The call site of the barrier for which it is predicted what removing it saves: the one in which the ranks wait longest, if that
+/// is at least a twentieth of the waiting; otherwise 0.
+inline core::stable_key barrier_to_remove(const base::vector<explain::merged_class>& classes) {
+  base::vector<key_time> barriers;
+  std::int64_t all_ns = 0;
+  for (const explain::merged_class& c : classes) {
+    all_ns += c.sum.wait_ns;
+    if (c.sum.why == explain::pattern::wait_at_barrier && c.sum.operation == c.sum.cause)
+      barriers.emplace_back(c.sum.operation, c.sum.wait_ns);
+  }
+  add_up(barriers);
+  return !barriers.empty() && 20 * barriers[0].second >= all_ns ? barriers[0].first : 0;
+}
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/clocks/clock_legs.hpp
+#ifndef WHYWAIT_CLOCKS_CLOCK_LEGS_HPP
+#define WHYWAIT_CLOCKS_CLOCK_LEGS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// One record for the clocks of one pass: the interval before its beginning, and the call.
+struct clock_leg {
+  std::int64_t begin_ns, leave_ns;
+  std::uint32_t call;  ///< clock_plan::number_of the call
+  bool leaves;         ///< the call leaves its node
+  bool of_files;       ///< its time beyond its waits is input and output
+  bool brings_data;    ///< what follows the call may depend on data that it brought
+  bool sends;
+};
+
+/// The records of one location, one after the other, as the clocks of one pass need them. Nothing is kept of earlier records,
+/// so that a pass needs no memory per record. Not thread safe.
+class clock_legs {
+ public:
+  /// The overhead of one record: before its beginning, from there to MPI's start, and after MPI's end. `uncertain`: the
+  /// possible relative error of the last two; `error_ns`: the possible error of the first. `ahead_ns`: wrapper time of
+  /// a call with three records, whose postings have no time of their own.
+  struct overhead {
+    std::int64_t before_ns = 0, inside_ns = 0, back_ns = 0, ahead_ns = 0;
+    double uncertain = 0, error_ns = 0;
+  };
+
+  /// `asked`: clock_plan::number_of each block of the rank. `balanced`: of the rank; used if the plan balances. `leaving`:
+  /// node_map::leaving of each record, or null if the plan does not distinguish nodes. `of_files`: explain::calls_on_files of each
+  /// record, or null if there are none. `joined`: of the rank. All are borrowed.
+  clock_legs(const explain::rank_history& rank, std::size_t location, const clock_plan& plan,
+             const base::pod_vector<std::uint32_t>& asked, const balanced_time& balanced, const base::vector<bool>* leaving,
+             const base::vector<bool>* of_files, const joined_code& joined)
+      : rank_(&rank),
+        here_(&rank.locations[location]),
+        plan_(&plan),
+        balanced_(&balanced),
+        leaving_(leaving),
+        of_files_(of_files),
+        code_(rank, *here_, plan, asked, joined),
+        walk_(rank),
+        records_(static_cast<std::uint32_t>(here_->records.size())),
+        now_ns_(rank.begin_ns) {
+    if (plan.balances()) part_ = balanced.begin_location(location);
+  }
+
+  std::uint32_t records() const noexcept { return records_; }
+  /// The number of the current record; after the last one, of the end of recording.
+  std::uint32_t record() const noexcept { return next_ - 1; }
+  /// Whether `next` goes to the end of recording.
+  bool at_last() const noexcept { return next_ == records_; }
+
+  /// Goes to the next record, and after the last one to the end of recording. Calls spend(clock, ns) for what a clock gains
+  /// before the beginning of the record; with clock_plan::moves_bit its sends move before that time.
+  template <class Spend>
+  void next(const Spend& spend) {
+    // The rule of location_path: time that does not fit is cut. The last steps follow the last record.
+    const core::sync_record* const r = next_ == records_ ? nullptr : &here_->records[next_];
+    if (next_ != 0) left();
+    if (r != nullptr) walk_.step(*r);
+    leg_.begin_ns = r != nullptr ? walk_.begin_ns() : std::max(rank_->end_ns, now_ns_);
+    leg_.leave_ns = r != nullptr ? walk_.leave_ns() : leg_.begin_ns;
+    const std::uint64_t steps_end = code_.steps_until(next_);
+    static constexpr call_cost free{};
+    const call_cost& cost = r != nullptr ? cost_of(r->call) : free;
+    overhead_.before_ns = overhead_.ahead_ns = 0;
+    overhead_.error_ns = 0;
+    overhead_.uncertain = cost.uncertain;
+    const double beside_ns = spend_overhead(r, cost, steps_end);
+    // Of the four readings of a call that timed itself one is inside it and two follow it.
+    overhead_.inside_ns = cut(cost.inside_ns + beside_ns / 3, leg_.leave_ns - leg_.begin_ns);
+    overhead_.back_ns = cost.back_ns;
+    if (r != nullptr && r->posting != 0 && r->duration == 0) overhead_.ahead_ns = cost.ahead_ns;
+    after_ns_ = cost.after_ns + beside_ns * 2 / 3;
+    after_uncertain_ = cost.uncertain;
+    leg_.call = clock_plan::none;
+    if (plan_->asks()) {
+      spend_code(spend);
+      if (r != nullptr) leg_.call = number_of_call(r->site);
+    }
+    leg_.leaves = leaving_ == nullptr || (r != nullptr && (*leaving_)[next_]);
+    leg_.of_files = of_files_ != nullptr && r != nullptr && (*of_files_)[next_];
+    leg_.brings_data = r != nullptr && explain::may_bring_data(*r);
+    leg_.sends = r != nullptr && r->has(core::sync_flag::posts_send);
+    // A further thread counts from its first to its last call.
+    if (here_->whole || (r != nullptr && next_ > here_->carried)) useful_ns_ += leg_.begin_ns - now_ns_;
+    ++next_;
+  }
+
+  const clock_leg& leg() const noexcept { return leg_; }
+  const overhead& own() const noexcept { return overhead_; }
+  /// The end of the last call before the current record, or before the end; the end of recording without one.
+  std::int64_t last_leave_ns() const noexcept { return next_ > 1 ? now_ns_ : leg_.leave_ns; }
+  /// Time outside MPI calls.
+  std::int64_t useful_ns() const noexcept { return useful_ns_; }
+
+  /// Overhead within a time of `room_ns`; what does not fit is cut.
+  static std::int64_t cut(double ns, std::int64_t room_ns) noexcept {
+    return std::max<std::int64_t>(0, std::min(core::nearest(ns), room_ns));
+  }
+
+ private:
+  // What recording a call costs, in the form that each record needs.
+  struct call_cost {
+    core::mpi_call call = core::mpi_call::count_;  // none yet
+    double before_ns = 0, inside_ns = 0, after_ns = 0, uncertain = 0;
+    std::int64_t back_ns = 0, ahead_ns = 0;
+  };
+  const call_cost& cost_of(core::mpi_call call) noexcept {
+    call_cost& known = costs_[static_cast<std::size_t>(call) % most_costs];
+    if (__builtin_expect(known.call != call, 0)) {
+      const core::call_overhead cost = overhead_of(*here_, call);
+      const double sum_ns = cost.before_ns + cost.inside_ns + cost.back_ns + cost.after_ns;
+      known = {call,
+               cost.before_ns,
+               cost.inside_ns,
+               cost.after_ns,
+               sum_ns > 0 ? cost.error_ns / sum_ns : 0,
+               std::max<std::int64_t>(0, core::nearest(cost.back_ns)),
+               core::nearest(cost.inside_ns)};
+    }
+    return known;
+  }
+
+  std::uint32_t number_of_call(std::uint32_t site) {
+    return calls_(site, 0, [this](std::uint32_t s, std::uint32_t) {
+      return plan_->number_of(explain::call_key(s < here_->call_sites.size() ? here_->call_sites[s] : 0));
+    });
+  }
+
+  // What follows the current record begins at its end.
+  void left() noexcept {
+    now_ns_ = leg_.leave_ns;
+    step_ = here_->records[next_ - 1].steps;
+  }
+
+  // The overhead before a record. Returns its timed overhead beyond that.
+  double spend_overhead(const core::sync_record* r, const call_cost& cost, std::uint64_t steps_end) noexcept {
+    std::int64_t room_ns = leg_.begin_ns - now_ns_;
+    const auto put = [this, &room_ns](double ns, double uncertain) {
+      const std::int64_t spent_ns = cut(ns, room_ns);
+      room_ns -= spent_ns;
+      overhead_.before_ns += spent_ns;
+      overhead_.error_ns += static_cast<double>(spent_ns) * uncertain;
+    };
+    put(after_ns_, after_uncertain_);
+    put(cost.before_ns, cost.uncertain);
+    if (step_ < steps_end && (here_->mark_overheads.step_ns != 0 || here_->mark_overheads.region_ns != 0)) {
+      put(marks_ns(step_, steps_end), here_->mark_overheads.error);
+    }
+    if (r == nullptr || r->overhead == 0) return 0;
+    const double own_ns = static_cast<double>(r->overhead) * rank_->clock.ns_per_tick;  // timed, not estimated
+    const std::int64_t usual_ns = overhead_.before_ns;
+    put(own_ns, 0);
+    return next_ >= here_->carried ? own_ns - static_cast<double>(overhead_.before_ns - usual_ns) : 0;
+  }
+
+  // What the clocks save before a record.
+  template <class Spend>
+  void spend_code(const Spend& spend) {
+    const auto put = [&spend](std::uint32_t clock, std::int64_t ns) {
+      if (ns != 0) spend(clock, ns);
+    };
+    code_.before(
+        next_, now_ns_, leg_.begin_ns, [&](std::uint32_t number, core::stable_key place, std::int64_t visits, std::int64_t ns) {
+          plan_->spend(number, ns, put, [&](std::size_t q) { return balanced_->saved_ns(part_, q, place, visits, ns); });
+        });
+  }
+
+  // The overhead of the marks of some steps. Repeated visits of one place (whywait::next) are counted without reading
+  // the clock, so the number of timed visits is limited by the time that the readings take.
+  double marks_ns(std::uint64_t first, std::uint64_t end) const noexcept {
+    const core::mark_overhead& each = here_->mark_overheads;
+    double sum_ns = 0;
+    for (std::uint64_t s = first; s < end; ++s) {
+      const core::path_step& step = here_->steps[s];
+      if (step.block == 0 || step.block >= rank_->blocks.size()) continue;
+      const auto visits = static_cast<double>(step.visits);
+      if (step.ticks == 0) {
+        sum_ns += visits * each.step_ns;
+        continue;
+      }
+      const double readings =
+          each.reading_ns > 0 ? static_cast<double>(step.ticks) * rank_->clock.ns_per_tick / each.reading_ns : visits;
+      sum_ns += std::min(visits, std::max(readings, 1.0)) * each.region_ns;
+    }
+    return sum_ns;
+  }
+
+  static constexpr std::size_t most_costs = 4;
+
+  const explain::rank_history* rank_;
+  const explain::location_history* here_;
+  const clock_plan* plan_;
+  const balanced_time* balanced_;
+  const base::vector<bool>*leaving_, *of_files_;
+  asked_code code_;
+  balanced_time::part_position part_;  ///< if the plan balances
+  explain::location_walk walk_;
+  std::uint32_t records_, next_ = 0;
+  std::uint64_t step_ = 0;  ///< steps entered
+  std::int64_t now_ns_, useful_ns_ = 0;  ///< now_ns_: the end of the record before
+  double after_ns_ = 0, after_uncertain_ = 0;
+  clock_leg leg_{};
+  overhead overhead_;
+  // Most records are of few calls and call sites; the last ones of each are kept.
+  call_cost costs_[most_costs];
+  base::pair_cache<std::uint32_t, 3> calls_;
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/clocks/clock_result.hpp
 #ifndef WHYWAIT_CLOCKS_CLOCK_RESULT_HPP
 #define WHYWAIT_CLOCKS_CLOCK_RESULT_HPP
@@ -23404,6 +24403,12 @@ class location_clocks {
       const std::int64_t go_ns = std::max(now_ns_, std::min(needed->ready_ns, leg.leave_ns)), wait_ns = go_ns - now_ns_;
       const std::int64_t late = wait_ns > 0 && plan_->asks() ? late_ns(leg.leave_ns - go_ns) : 0;
       take_input(delay_, wait_ns, go_ns, needed->at, waits_, clocks_);
+      if (plan_->removes() && leg.call != clock_plan::none)
+        plan_->spend(leg.call, 0, [this](std::uint32_t clock, std::int64_t) {
+          if ((clock & clock_plan::removes_bit) == 0) return;
+          delay_[clock & ~clock_plan::removes_bit] += waits_[clock & ~clock_plan::removes_bit];
+          waits_[clock & ~clock_plan::removes_bit] = 0;
+        });
       waited = {wait_ns, waits_[0]};
       for (std::size_t h = 0; late != 0 && h != clocks_; ++h) {
         if (waits_[h] >= wait_ns || !plan_->keeps_calls(h)) continue;
@@ -23422,7 +24427,7 @@ class location_clocks {
     plan_->spend_network(tail_ns, leg.leaves, leg.of_files, delay_);
     if (leg.call != clock_plan::none && tail_ns != 0) {
       plan_->spend(leg.call, tail_ns, [this](std::uint32_t clock, std::int64_t ns) {
-        if ((clock & clock_plan::moves_bit) == 0) delay_[clock] += ns;
+        if ((clock & clock_plan::moves_bit) == 0) delay_[clock & ~clock_plan::removes_bit] += ns;
       });
     }
     if (leg.brings_data)
@@ -26520,921 +27525,6 @@ class slow_ranks {
 
 #endif
 
-// ---- whywait/explain/class_leaders.hpp
-#ifndef WHYWAIT_EXPLAIN_CLASS_LEADERS_HPP
-#define WHYWAIT_EXPLAIN_CLASS_LEADERS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// One block of a shape: its part of the absolute differences, by keys that are the same on all ranks.
-struct shape_entry {
-  core::stable_key block, within;
-  double share;
-};
-
-/// A shape, sorted by block. Borrows its memory from a list or a packet.
-class shape_view {
- public:
-  shape_view() = default;
-  shape_view(const unsigned char* bytes, std::size_t size) noexcept : bytes_(bytes), size_(size) {}
-  template <class List>
-  shape_view(const List& all) noexcept : shape_view(reinterpret_cast<const unsigned char*>(all.data()), all.size()) {}
-
-  std::size_t size() const noexcept { return size_; }
-  const unsigned char* bytes() const noexcept { return bytes_; }
-  shape_entry operator[](std::size_t i) const noexcept {
-    shape_entry e;
-    std::memcpy(&e, bytes_ + i * sizeof e, sizeof e);
-    return e;
-  }
-
- private:
-  const unsigned char* bytes_ = nullptr;
-  std::size_t size_ = 0;
-};
-
-/// Total variation distance over the union of blocks: half the sum of |differences of shares| (docs/method.md 1.7).
-/// 0 for equal shapes, 1 for disjoint ones. O(a + b).
-inline double distance(shape_view a, shape_view b) noexcept {
-  double apart = 0;
-  std::size_t i = 0, j = 0;
-  while (i != a.size() && j != b.size()) {
-    const shape_entry x = a[i], y = b[j];
-    const bool same = x.block == y.block && x.within == y.within;
-    const bool less = x.block != y.block ? x.block < y.block : x.within < y.within;
-    apart += same ? std::fabs(x.share - y.share) : less ? x.share : y.share;
-    i += same || less ? 1 : 0;
-    j += same || !less ? 1 : 0;
-  }
-  for (; i != a.size(); ++i) apart += a[i].share;
-  for (; j != b.size(); ++j) apart += b[j].share;
-  return apart / 2;
-}
-
-/// The first class of a shape, which represents that shape on all ranks.
-struct shape_leader {
-  core::stable_key key = 0;  ///< (pattern, operation, cause)
-  std::int64_t first_ns = 0, wait_ns = 0, count = 0;
-  std::uint32_t from = 0, size = 0;  ///< its shape in shape_leaders; in a packet the shape follows and `from` is 0
-};
-
-/// Returns a negative number, 0 or a positive number. The order is canonical: by time, then by content, never by rank.
-inline int compare(const shape_leader& a, shape_view a_shape, const shape_leader& b, shape_view b_shape) noexcept {
-  if (a.key != b.key) return a.key < b.key ? -1 : 1;
-  if (a.first_ns != b.first_ns) return a.first_ns < b.first_ns ? -1 : 1;
-  if (a.wait_ns != b.wait_ns) return a.wait_ns < b.wait_ns ? -1 : 1;
-  if (a.count != b.count) return a.count < b.count ? -1 : 1;
-  for (std::size_t k = 0; k != std::min(a_shape.size(), b_shape.size()); ++k) {
-    const shape_entry x = a_shape[k], y = b_shape[k];
-    if (x.block != y.block) return x.block < y.block ? -1 : 1;
-    if (x.within != y.within) return x.within < y.within ? -1 : 1;
-    if (x.share != y.share) return x.share < y.share ? -1 : 1;
-  }
-  return a_shape.size() == b_shape.size() ? 0 : a_shape.size() < b_shape.size() ? -1 : 1;
-}
-
-/// Reads leaders out of a packet: each head is followed by its shape. Throws std::out_of_range on a truncated packet.
-class leader_reader {
- public:
-  leader_reader(const unsigned char* data, std::size_t size) : in_(data, size) { next(); }
-
-  bool done() const noexcept { return bytes_ == nullptr; }
-  void next() {
-    bytes_ = nullptr;
-    if (in_.empty()) return;
-    const unsigned char* const begin = in_.skip(sizeof head_);
-    std::memcpy(&head_, begin, sizeof head_);
-    in_.skip(head_.size * sizeof(shape_entry));
-    bytes_ = begin;
-  }
-  const shape_leader& head() const noexcept { return head_; }
-  shape_view shape() const noexcept { return {bytes_ + sizeof head_, head_.size}; }
-  const unsigned char* bytes() const noexcept { return bytes_; }
-  std::size_t size() const noexcept { return sizeof head_ + head_.size * sizeof(shape_entry); }
-  bool before(const leader_reader& o) const noexcept { return compare(head_, shape(), o.head_, o.shape()) < 0; }
-
- private:
-  base::packet_reader in_;
-  const unsigned char* bytes_ = nullptr;
-  shape_leader head_;
-};
-
-/// Leaders with their shapes, sorted by key.
-class shape_leaders {
- public:
-  std::size_t size() const noexcept { return heads_.size(); }
-  const shape_leader& operator[](std::size_t i) const noexcept { return heads_[i]; }
-  shape_view shape(std::size_t i) const noexcept {
-    return {reinterpret_cast<const unsigned char*>(shapes_.data() + heads_[i].from), heads_[i].size};
-  }
-
-  void add(shape_leader head, shape_view shape) {
-    head.from = static_cast<std::uint32_t>(shapes_.size());
-    head.size = static_cast<std::uint32_t>(shape.size());
-    heads_.push_back(head);
-    for (std::size_t k = 0; k != shape.size(); ++k) shapes_.push_back(shape[k]);
-  }
-
-  /// The position of the first leader of a key, or the position where it would be inserted.
-  std::size_t first_of(core::stable_key key) const noexcept {
-    const auto before = [](const shape_leader& l, core::stable_key k) { return l.key < k; };
-    return static_cast<std::size_t>(std::lower_bound(heads_.begin(), heads_.end(), key, before) - heads_.begin());
-  }
-  /// The number of leaders of a key.
-  std::uint32_t count_of(core::stable_key key) const noexcept {
-    std::uint32_t n = 0;
-    for (std::size_t i = first_of(key); i != heads_.size() && heads_[i].key == key; ++i) ++n;
-    return n;
-  }
-  /// Inserts the leaders of a packet behind those of the same key. Both are sorted by key.
-  void insert(leader_reader more) {
-    shape_leaders both;
-    for (std::size_t i = 0; i != size() || !more.done();) {
-      if (more.done() || (i != size() && heads_[i].key <= more.head().key)) {
-        both.add(heads_[i], shape(i));
-        ++i;
-      } else {
-        both.add(more.head(), more.shape());
-        more.next();
-      }
-    }
-    std::swap(*this, both);
-  }
-
- private:
-  base::pod_vector<shape_leader> heads_;
-  base::pod_vector<shape_entry> shapes_;
-};
-
-/// Assigns each class of the ranks that a process hosts to a leader, round by round (merging.hpp). The candidates are
-/// grouped by key, so that a round reads memory once and in the order of its addresses.
-class leader_search {
- public:
-  using share = class_scratch::share;
-  /// The slot of a class that has no leader yet.
-  static constexpr std::uint32_t open = 0xffffffffu;
-
-  /// `earlier`: the leaders of earlier epochs. All arguments are borrowed.
-  leader_search(const options& settings, const shape_leaders& earlier, class_scratch& scratch) noexcept
-      : settings_(&settings), earlier_(&earlier), scratch_(&scratch) {}
-
-  /// Adds a class whose slot is decided. Call before the first round; classes are numbered in the order of the calls.
-  void add(std::uint32_t slot) { slots_.push_back(slot); }
-  /// Adds a class that needs a leader. `blocks`: the block table of its shape. Borrows everything until
-  /// `finish_rounds`.
-  void add(core::stable_key key, const class_sums& sums, const share* shape, std::size_t size, const block_table& blocks) {
-    const auto fresh = static_cast<std::uint32_t>(groups_.size());
-    const std::uint32_t number = numbers_.intern(key, fresh);
-    if (number == fresh) groups_.push_back({key, 0, 0, 0});
-    const candidate c{sums.first_ns, &sums, &blocks, shape, static_cast<std::uint32_t>(size), number, this->size()};
-    slots_.push_back(earlier_->size() != 0 ? slot_among_earlier(key, c) : open);
-    if (slots_.back() != open) return;
-    all_.push_back(c);
-    ++groups_[number].end;
-  }
-
-  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(slots_.size()); }
-  std::uint32_t slot(std::size_t number) const noexcept { return slots_[number]; }
-
-  /// Writes the earliest candidate of every key that still has candidates, sorted by key.
-  void propose(base::packet& out) {
-    if (!grouped_) group();
-    for (const group_range& g : groups_) {
-      if (g.begin != g.end) write(out, all_[g.best]);
-    }
-  }
-
-  /// Ends a round: each remaining candidate joins the new leader of its key if its shape is near.
-  void join_leaders(const base::packet& leaders) {
-    const std::uint32_t round = round_++;
-    std::size_t at = 0;
-    for (leader_reader leader(leaders.data(), leaders.size()); !leader.done(); leader.next()) {
-      while (at != groups_.size() && groups_[at].key < leader.head().key) ++at;
-      if (at != groups_.size() && groups_[at].key == leader.head().key) join_leader(groups_[at], leader, round);
-    }
-  }
-
-  /// Releases the candidates after the last round; the slots stay.
-  void finish_rounds() noexcept { all_.release(); }
-
- private:
-  // A class that needs a leader.
-  struct candidate {
-    std::int64_t first_ns;
-    const class_sums* sums;
-    const block_table* blocks;
-    const share* shape;
-    std::uint32_t size, group, number;
-  };
-  // The candidates of one key in all_, and the earliest of them.
-  struct group_range {
-    core::stable_key key;
-    std::uint32_t begin, end, best;
-  };
-
-  // Sorts candidates and groups by key, once, before the first round.
-  void group() {
-    grouped_ = true;
-    base::pod_vector<std::uint32_t> order(groups_.size()), place(groups_.size());
-    for (std::uint32_t g = 0; g != order.size(); ++g) order[g] = g;
-    sort_short(order, [this](std::uint32_t a, std::uint32_t b) { return groups_[a].key < groups_[b].key; });
-    base::pod_vector<group_range> sorted;
-    sorted.reserve(groups_.size());
-    std::uint32_t begin = 0;
-    for (const std::uint32_t g : order) {
-      place[g] = static_cast<std::uint32_t>(sorted.size());
-      sorted.push_back({groups_[g].key, begin, begin, begin});
-      begin += groups_[g].end;
-    }
-    groups_.swap(sorted);
-    base::pod_vector<candidate> all(all_.size());
-    for (candidate c : all_) {
-      c.group = place[c.group];
-      all[groups_[c.group].end++] = c;
-    }
-    all_.swap(all);
-    for (group_range& g : groups_) {
-      for (std::uint32_t i = g.begin; i != g.end; ++i) {
-        if (before(all_[i], all_[g.best])) g.best = i;
-      }
-    }
-  }
-
-  // The canonical order of the candidates of one key: by time, then by content, never by rank.
-  bool before(const candidate& a, const candidate& b) const {
-    if (a.first_ns != b.first_ns) return a.first_ns < b.first_ns;
-    if (a.sums->wait_ns != b.sums->wait_ns) return a.sums->wait_ns < b.sums->wait_ns;
-    return a.sums->count != b.sums->count ? a.sums->count < b.sums->count : before_by_name(a, b);
-  }
-  static bool alike(const candidate& a, const candidate& b) noexcept {
-    bool same = a.blocks == b.blocks && a.size == b.size;
-    for (std::uint32_t i = 0; same && i != a.size; ++i) {
-      same = a.shape[i].block == b.shape[i].block && a.shape[i].part == b.shape[i].part;
-    }
-    return same;
-  }
-  bool before_by_name(const candidate& a, const candidate& b) const {
-    if (alike(a, b)) return false;
-    base::packet first, second;
-    write(first, a);
-    write(second, b);
-    return leader_reader(first.data(), first.size()).before({second.data(), second.size()});
-  }
-
-  // Appends a candidate in the form that `leader_reader` reads; block numbers become keys.
-  void write(base::packet& out, const candidate& c) const {
-    base::pod_vector<shape_entry> named;
-    named.reserve(c.size);
-    for (const share* s = c.shape; s != c.shape + c.size; ++s) {
-      named.push_back({(*c.blocks)[s->block].block, (*c.blocks)[s->block].within, s->part});
-    }
-    sort_short(named, [](const shape_entry& a, const shape_entry& b) {
-      return a.block != b.block ? a.block < b.block : a.within < b.within;
-    });
-    put(out, shape_leader{groups_[c.group].key, c.first_ns, c.sums->wait_ns, c.sums->count, 0, c.size});
-    base::put_bytes(out, named.data(), named.size() * sizeof(shape_entry));
-  }
-
-  // The slot of the first leader of an earlier epoch that covers the candidate; the rest slot if all slots are taken.
-  std::uint32_t slot_among_earlier(core::stable_key key, const candidate& c) const {
-    base::packet named;
-    write(named, c);
-    const leader_reader mine(named.data(), named.size());
-    std::uint32_t slot = 0;
-    for (std::size_t i = earlier_->first_of(key); i != earlier_->size() && (*earlier_)[i].key == key; ++i, ++slot) {
-      if (distance(earlier_->shape(i), mine.shape()) <= settings_->class_distance) return slot;
-    }
-    return slot >= settings_->classes_per_key ? settings_->classes_per_key : open;
-  }
-
-  void join_leader(group_range& g, const leader_reader& leader, std::uint32_t round) {
-    const std::uint32_t place = earlier_->count_of(g.key) + round;
-    const bool room = place + 1 < settings_->classes_per_key;
-    const block_table* known = nullptr;
-    std::uint32_t left = g.begin;
-    for (std::uint32_t i = g.begin; i != g.end; ++i) {
-      const candidate c = all_[i];
-      if (c.blocks != known) {
-        clear_parts();
-        known = c.blocks;
-        spread(leader.shape(), *known);
-      }
-      if (near(leader, c)) {
-        slots_[c.number] = place;
-      } else if (!room) {
-        slots_[c.number] = settings_->classes_per_key;
-      } else {
-        all_[left] = c;
-        if (left == g.begin || before(c, all_[g.best])) g.best = left;
-        ++left;
-      }
-    }
-    g.end = left;
-    clear_parts();
-  }
-
-  // Writes a leader's shape to the scratch, by block number. Blocks that this process has not met are left out.
-  void spread(shape_view shape, const block_table& blocks) {
-    base::pod_vector<double>& parts = scratch_->parts;
-    if (parts.size() < blocks.size()) parts.resize(blocks.size(), 0);
-    for (std::size_t i = 0; i != shape.size(); ++i) {
-      const shape_entry e = shape[i];
-      const std::uint32_t b = blocks.find(e.block, e.within);
-      if (b == base::key_map::none) continue;
-      parts[b] = e.share;
-      scratch_->order.push_back(b);
-    }
-  }
-  void clear_parts() noexcept {
-    for (const std::uint32_t b : scratch_->order) scratch_->parts[b] = 0;
-    scratch_->order.clear();
-  }
-
-  // Whether the candidate's shape is near the leader's shape, which is in the scratch. Rounding depends on the order of
-  // block numbers, which differs between ranks; shapes just at the limit are therefore compared by name.
-  bool near(const leader_reader& leader, const candidate& c) const {
-    const double more = scratch_->distance(c.shape, c.size) - settings_->class_distance;
-    return std::fabs(more) > 1e-6 && leader.shape().size() != 0 ? more < 0 : near_by_name(leader, c);
-  }
-  bool near_by_name(const leader_reader& leader, const candidate& c) const {
-    base::packet named;
-    write(named, c);
-    return distance(leader.shape(), leader_reader(named.data(), named.size()).shape()) <= settings_->class_distance;
-  }
-
-  const options* settings_;
-  const shape_leaders* earlier_;
-  class_scratch* scratch_;
-  base::key_map numbers_;  ///< the group of each key, before the groups are sorted
-  base::pod_vector<group_range> groups_;  ///< sorted by key once grouped_
-  base::pod_vector<candidate> all_;  ///< sorted by key once grouped_
-  base::pod_vector<std::uint32_t> slots_;  ///< by number
-  std::uint32_t round_ = 0;
-  bool grouped_ = false;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/wait_classes.hpp
-#ifndef WHYWAIT_EXPLAIN_WAIT_CLASSES_HPP
-#define WHYWAIT_EXPLAIN_WAIT_CLASSES_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// The wait classes of one rank. Waits of one location with one key (pattern, operation, cause) and one shape
-/// accumulate in one class as they are found, so memory grows with distinct classes (about 1 KB each) and not with
-/// waits. Waits of one location are added in their order; the result does not depend on how locations interleave. Not
-/// thread safe.
-class wait_classes {
- public:
-  enum kind_t : std::uint8_t { shaped, rest, shapeless };
-  /// The `slot` of a class that has no leader yet.
-  static constexpr std::uint32_t open = 0xffffffffu;
-  using share = class_scratch::share;
-
-  /// Sets what `add` uses from now on; call before the first wait and at the beginning of each epoch. Both are
-  /// borrowed.
-  void use(const options& settings, class_scratch& scratch) noexcept {
-    settings_ = &settings;
-    scratch_ = &scratch;
-  }
-
-  /// Adds an explained wait and returns the number of its class. `blocks[i]` is the number of the block of
-  /// `wait.terms[i]`: distinct, below `block_count`, cheapest in ascending order.
-  std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                    const base::vector<std::uint32_t>& blocks, std::size_t block_count) {
-    base::pod_vector<double>& parts = scratch_->parts;
-    if (parts.size() < block_count) parts.resize(block_count, 0);
-    double whole = 0;
-    for (const residual_term& t : wait.terms) whole += static_cast<double>(std::abs(t.total_ns));
-    if (whole > 0) {
-      for (std::size_t i = 0; i != blocks.size(); ++i) {
-        parts[blocks[i]] = static_cast<double>(std::abs(wait.terms[i].total_ns)) / whole;
-      }
-    }
-    const std::uint32_t number = choose(wait, operation, cause, blocks);
-    for (const std::uint32_t b : blocks) parts[b] = 0;
-    entry& into = entries_[number];
-    add_wait(into.sums, wait);
-    add_causer(into, wait);
-    add_terms(into, wait, blocks);
-    return number;
-  }
-
-  /// Adds a wait without an explanation: it is shorter than the threshold, or its cause came after its end.
-  std::uint32_t add_unexplained(const wait_instance& wait, core::stable_key operation, core::stable_key cause) {
-    const std::uint32_t number = find(wait, operation, cause, shapeless);
-    entry& into = entries_[number];
-    add_wait(into.sums, wait);
-    into.sums.unexplained_ns += wait.wait_ns;
-    add_causer(into, wait);
-    return number;
-  }
-
-  std::size_t size() const noexcept { return heads_.size(); }
-  const class_sums& sums(std::size_t number) const noexcept { return entries_[number].sums; }
-  core::stable_key key(std::size_t number) const noexcept {
-    const class_sums& s = entries_[number].sums;
-    return key_of(s.why, s.operation, s.cause);
-  }
-  kind_t kind(std::size_t number) const noexcept { return heads_[number].kind; }
-  std::uint32_t location(std::size_t number) const noexcept { return heads_[number].location; }
-  /// The shape of the first wait of the class, which represents the class (docs/method.md 1.7).
-  const share* shape(std::size_t number) const noexcept { return shapes_.data() + heads_[number].first; }
-  std::size_t shape_size(std::size_t number) const noexcept { return heads_[number].count; }
-
-  std::size_t terms() const noexcept { return terms_.size(); }      ///< number of terms of all classes
-  std::size_t causers() const noexcept { return causers_.size(); }  ///< number of causers of all classes
-
-  /// Calls f(block number, residual_sums) for each block of the class, ascending; `residual_sums::fewer` may be a second
-  /// line of a block.
-  template <class F>
-  void each_term(std::size_t number, F&& f) const {
-    for (std::uint32_t t = entries_[number].terms; t != none; t = terms_[t].next) f(terms_[t].line / 2, terms_[t].sums);
-  }
-  /// Calls f(location_share) for each location that the class waited for, in the order of the first waits.
-  template <class F>
-  void each_causer(std::size_t number, F&& f) const {
-    for (std::uint32_t c = entries_[number].causers; c != none; c = causers_[c].next) f(causers_[c].share);
-  }
-
-  /// The number of its leader (merging.hpp), found in this epoch or an earlier one, or `open`.
-  std::uint32_t slot(std::size_t number) const noexcept { return heads_[number].slot; }
-  void set_slot(std::size_t number, std::uint32_t slot) noexcept { heads_[number].slot = slot; }
-
-  /// Clears the sums at the end of an epoch. Classes keep their shapes and slots for the waits of the next one.
-  void clear_sums() {
-    for (entry& e : entries_) {
-      class_sums fresh;
-      fresh.why = e.sums.why;
-      fresh.operation = e.sums.operation;
-      fresh.cause = e.sums.cause;
-      e = {fresh, none, none};
-    }
-    terms_.clear();
-    causers_.clear();
-  }
-
-  static core::stable_key key_of(pattern why, core::stable_key operation, core::stable_key cause) noexcept {
-    return core::combine(core::combine(operation, cause), static_cast<std::uint64_t>(why) + 1);
-  }
-
- private:
-  static constexpr std::uint32_t none = base::key_map::none;
-
-  // The part of a class that the search for a class reads.
-  struct head {
-    std::uint32_t next;          ///< the next class of the same key and location, or none
-    std::uint32_t first, count;  ///< its shape in shapes_
-    std::uint32_t slot;
-    std::uint16_t location;
-    kind_t kind;
-  };
-  struct entry {
-    class_sums sums;
-    std::uint32_t terms, causers;  ///< heads of the two lists, or none
-  };
-  struct term_node {
-    residual_sums sums;
-    std::uint32_t line, next;  ///< line: twice the number of the block, and 1 if the late side has fewer visits
-  };
-  struct causer_node {
-    location_share share;
-    std::uint32_t next;
-  };
-
-  static void add_wait(class_sums& sums, const wait_instance& wait) noexcept {
-    sums.trust = std::max(sums.trust, wait.trust);
-    sums.first_ns = sums.count == 0 ? wait.begin_ns : std::min(sums.first_ns, wait.begin_ns);
-    ++sums.count;
-    sums.wait_ns += wait.wait_ns;
-    sums.longest_ns = std::max(sums.longest_ns, wait.wait_ns);
-    const auto us = static_cast<double>((wait.wait_ns + 500) / 1000);
-    sums.squares_us2 += us * us;
-    if (wait.explained && wait.wait_ns >= sums.longest.wait_ns) {
-      const wait_sample sample{wait.wait_ns,  wait.begin_ns,        wait.since_ns, wait.rank,         wait.causer_rank,
-                               wait.location, wait.causer_location, wait.record,   wait.causer_record};
-      if (sample.outweighs(sums.longest)) sums.longest = sample;
-    }
-    if (wait.wrong_order) {
-      ++sums.wrong_order_count;
-      sums.wrong_order_ns += wait.wait_ns;
-      if (wait.other_ready) sums.other_ready_ns += wait.wait_ns;
-    }
-  }
-
-  // Both lists usually have the same order, so that one walk through the terms suffices. Each block has one term for
-  // waits in which the late side has fewer visits, and one before it for the others.
-  void add_terms(entry& into, const wait_instance& wait, const base::vector<std::uint32_t>& blocks) {
-    std::uint32_t before = none, at = into.terms, latest = 0;
-    for (std::size_t i = 0; i != blocks.size(); ++i) {
-      const std::uint32_t line = 2 * blocks[i] + (wait.terms[i].fewer() ? 1 : 0);
-      if (line < latest) {
-        before = none;
-        at = into.terms;
-      }
-      latest = line;
-      for (; at != none && terms_[at].line < line; at = terms_[at].next) before = at;
-      if (at == none || terms_[at].line != line) {
-        const auto fresh = static_cast<std::uint32_t>(terms_.size());
-        if (fresh == 0) terms_.reserve(64);
-        terms_.push_back({{}, line, at});
-        (before == none ? into.terms : terms_[before].next) = fresh;
-        at = fresh;
-      }
-      terms_[at].sums.add(wait.terms[i]);
-      into.sums.indirect_ns += wait.terms[i].inherited_ns;
-    }
-  }
-
-  // The rule of explain::add_share, on a linked list.
-  void add_causer(entry& into, const wait_instance& wait) {
-    location_share add{wait.causer_rank, static_cast<std::int32_t>(wait.causer_location), wait.wait_ns};
-    for (;;) {
-      std::uint32_t last = none, at = into.causers;
-      std::size_t count = 0;
-      for (; at != none; at = causers_[at].next, ++count) {
-        location_share& known = causers_[at].share;
-        if (known.rank == add.rank && known.thread == add.thread) {
-          known.ns += add.ns;
-          return;
-        }
-        last = at;
-      }
-      if (count < most_shares || add.rank < 0) {
-        const auto fresh = static_cast<std::uint32_t>(causers_.size());
-        if (fresh == 0) causers_.reserve(16);
-        causers_.push_back({add, none});
-        (last == none ? into.causers : causers_[last].next) = fresh;
-        return;
-      }
-      add.rank = -1;
-      add.thread = 0;
-    }
-  }
-
-  bool near(std::uint32_t number) const noexcept {
-    return scratch_->distance(shape(number), shape_size(number)) <= settings_->class_distance;
-  }
-
-  // The first class of a key, created as `kind` if there is none. Further classes of the key follow in order of
-  // creation.
-  std::uint32_t first_of(const wait_instance& wait, core::stable_key operation, core::stable_key cause, kind_t kind) {
-    const core::stable_key key = core::combine(key_of(wait.why, operation, cause), wait.location);
-    const auto fresh = static_cast<std::uint32_t>(heads_.size());
-    const std::uint32_t number = numbers_.intern(key, fresh);
-    if (number == fresh) make(wait, operation, cause, kind);
-    return number;
-  }
-
-  std::uint32_t make(const wait_instance& wait, core::stable_key operation, core::stable_key cause, kind_t kind) {
-    const auto number = static_cast<std::uint32_t>(heads_.size());
-    if (number == 0) {
-      heads_.reserve(16);
-      entries_.reserve(12);
-      shapes_.reserve(64);
-    }
-    heads_.push_back(
-        {none, static_cast<std::uint32_t>(shapes_.size()), 0, open, static_cast<std::uint16_t>(wait.location), kind});
-    entries_.push_back({{}, none, none});
-    class_sums& sums = entries_.back().sums;
-    sums.why = wait.why;
-    sums.operation = operation;
-    sums.cause = cause;
-    return number;
-  }
-
-  std::uint32_t find(const wait_instance& wait, core::stable_key operation, core::stable_key cause, kind_t kind) {
-    std::uint32_t at = first_of(wait, operation, cause, kind);
-    while (heads_[at].kind != kind) {
-      const std::uint32_t next = heads_[at].next;
-      if (next == none) {
-        const std::uint32_t number = make(wait, operation, cause, kind);
-        heads_[at].next = number;
-        return number;
-      }
-      at = next;
-    }
-    return at;
-  }
-
-  std::uint32_t choose(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                       const base::vector<std::uint32_t>& blocks) {
-    if (settings_->classes_per_key == 0) return find(wait, operation, cause, rest);
-    const auto known = static_cast<std::uint32_t>(heads_.size());
-    std::uint32_t number = first_of(wait, operation, cause, shaped);
-    if (number != known) {
-      std::uint32_t seen = 0, last = number;
-      for (std::uint32_t at = number; at != none; at = heads_[at].next) {
-        last = at;
-        if (heads_[at].kind != shaped) continue;
-        ++seen;
-        if (near(at)) return at;
-      }
-      if (seen >= settings_->classes_per_key) return find(wait, operation, cause, rest);
-      number = make(wait, operation, cause, shaped);
-      heads_[last].next = number;
-    }
-    head& fresh = heads_[number];
-    for (const std::uint32_t b : blocks) {
-      if (scratch_->parts[b] > 0) shapes_.push_back({b, scratch_->parts[b]});
-    }
-    fresh.count = static_cast<std::uint32_t>(shapes_.size()) - fresh.first;
-    return number;
-  }
-
-  const options* settings_ = nullptr;
-  class_scratch* scratch_ = nullptr;
-  base::key_map numbers_;  ///< the first class of each key and location
-  base::pod_vector<head> heads_;
-  base::pod_vector<share> shapes_;
-  base::pod_vector<entry> entries_;
-  base::pod_vector<term_node> terms_;      ///< one list per class, by block
-  base::pod_vector<causer_node> causers_;  ///< one list per class
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/merging.hpp
-#ifndef WHYWAIT_EXPLAIN_MERGING_HPP
-#define WHYWAIT_EXPLAIN_MERGING_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// The blocks of a table in the order of their names. Cached until `use` is called with another or a longer table.
-class name_order {
- public:
-  void use(const block_table& blocks) {
-    if (&blocks == table_ && blocks.size() == blocks_.size()) return;
-    table_ = &blocks;
-    blocks_.resize(blocks.size());
-    places_.resize(blocks.size());
-    for (std::uint32_t b = 0; b != blocks_.size(); ++b) blocks_[b] = b;
-    sort_short(blocks_, [&blocks](std::uint32_t a, std::uint32_t b) { return blocks[a].before(blocks[b]); });
-    for (std::uint32_t i = 0; i != blocks_.size(); ++i) places_[blocks_[i]] = i;
-  }
-
-  std::size_t size() const noexcept { return blocks_.size(); }
-  std::uint32_t block(std::size_t place) const noexcept { return blocks_[place]; }
-  std::uint32_t place(std::uint32_t block) const noexcept { return places_[block]; }
-
- private:
-  const block_table* table_ = nullptr;
-  base::pod_vector<std::uint32_t> blocks_, places_;  ///< by place, by block
-};
-
-/// Merges the wait classes of all ranks (docs/method.md 1.7). In each round the earliest class of each key that no
-/// leader covers becomes the next leader on all ranks: one reduction and one broadcast per round, at most
-/// `classes_per_key` rounds. Every class then joins the first leader within `class_distance`, and the rest is addition.
-/// The result depends neither on rank numbers nor on the shape of the reduction tree.
-///
-/// One instance serves all ranks that a process hosts. Calls in this order: `take_classes` for each rank; in each round
-/// `propose_leaders`, `take_proposals`, `merge_proposals`, `join_leaders`; `finish_rounds`; `write_classes`,
-/// `merge_classes` and `merged_classes`.
-class class_merger {
- public:
-  /// `hosted`: number of ranks of the process. `leaders`: those of earlier epochs, by key and slot; new ones are
-  /// inserted if the run continues. `scratch`: of the process. All are borrowed.
-  class_merger(const options& settings, std::size_t hosted, shape_leaders& leaders, class_scratch& scratch)
-      : settings_(&settings),
-        leaders_(&leaders),
-        scratch_(&scratch),
-        search_(settings, leaders, scratch),
-        parts_(new part[hosted]),
-        hosted_(hosted) {}
-
-  /// Registers all classes of one hosted rank; all arguments are borrowed. When the sums are written, `classes` is
-  /// cleared for the next epoch, or freed at the end of the run.
-  void take_classes(std::size_t number, const rank_history& rank, const block_table& blocks, wait_classes& classes) {
-    part& mine = parts_[number];
-    mine.rank = &rank;
-    mine.blocks = &blocks;
-    mine.classes = &classes;
-    mine.first = search_.size();
-    for (std::uint32_t c = 0; c != classes.size(); ++c) {
-      if (classes.kind(c) == wait_classes::shapeless) {
-        search_.add(settings_->classes_per_key + 1);
-      } else if (classes.kind(c) == wait_classes::rest) {
-        search_.add(settings_->classes_per_key);
-      } else if (classes.slot(c) != wait_classes::open) {
-        search_.add(classes.slot(c));
-      } else {
-        search_.add(classes.key(c), classes.sums(c), classes.shape(c), classes.shape_size(c), blocks);
-      }
-    }
-  }
-
-  /// Begins a round: proposes the hosted ranks' candidates.
-  void propose_leaders() { search_.propose(best_); }
-  /// Moves out the proposals of this process and of the ranks merged into it; on rank 0 the leaders of the round.
-  base::packet take_proposals() noexcept { return std::move(best_); }
-  /// Merges the proposals of another process: of each key the earlier candidate stays.
-  void merge_proposals(const unsigned char* data, std::size_t size) {
-    if (size == 0) return;
-    leader_reader mine(best_.data(), best_.size()), other(data, size);
-    base::packet& both = scratch_->joined;
-    both.clear();
-    both.reserve(best_.size() + size);
-    while (!mine.done() || !other.done()) {
-      const bool own = other.done() || (!mine.done() && mine.head().key < other.head().key);
-      const bool same = !mine.done() && !other.done() && mine.head().key == other.head().key;
-      leader_reader& first = own || (same && mine.before(other)) ? mine : other;
-      base::put_bytes(both, first.bytes(), first.size());
-      if (own || same) mine.next();
-      if (!own) other.next();
-    }
-    best_.swap(both);
-  }
-  /// Ends a round with the leaders that all ranks have agreed on.
-  void join_leaders(const base::packet& leaders) {
-    search_.join_leaders(leaders);
-    base::put_bytes(found_, leaders.data(), leaders.size());
-    ends_.push_back(found_.size());
-  }
-
-  /// After the last round every class has its slot.
-  void finish_rounds() {
-    search_.finish_rounds();
-    if (hosted_ == 0 || !parts_[0].rank->continues) return;
-    std::size_t begin = 0;
-    for (const std::size_t end : ends_) {
-      leaders_->insert({found_.data() + begin, end - begin});
-      begin = end;
-    }
-  }
-  /// Calls f(number of a class, class_clock) for each class of one hosted rank. After `finish_rounds`, before the
-  /// classes are written.
-  template <class F>
-  void each_class(std::size_t number, F&& f) const {
-    const part& mine = parts_[number];
-    for (std::uint32_t c = 0; c != mine.classes->size(); ++c) f(c, class_clock{mine.classes->key(c), slot(mine.first + c)});
-  }
-
-  /// Appends the sums of one rank and of everything merged into it, in the format of class_packet.hpp. Call once.
-  void write_classes(std::size_t number, base::packet& out) {
-    part& mine = parts_[number];
-    if (!mine.summed) return sum(number, out);
-    base::put_bytes(out, mine.sums.data(), mine.sums.size());
-    mine.sums = {};
-  }
-  /// Adds what another rank wrote.
-  void merge_classes(std::size_t number, const unsigned char* data, std::size_t size) {
-    part& mine = parts_[number];
-    if (!mine.summed) sum(number, mine.sums);
-    join_classes(mine.sums, data, size, *scratch_);
-  }
-  /// On rank 0: all classes, sorted by key and slot.
-  base::vector<merged_class>& merged_classes() {
-    part& mine = parts_[0];
-    if (!mine.summed) sum(0, mine.sums);
-    for (class_reader in(mine.sums.data(), mine.sums.size()); !in.done(); in.next()) merged_.emplace_back(in);
-    mine.sums = {};
-    return merged_;
-  }
-
-  /// Moves the classes of one epoch into those of all epochs before it; both are sorted by key and slot.
-  static void add_epoch(base::vector<merged_class>& all, base::vector<merged_class>& epoch) {
-    if (all.empty()) return all.swap(epoch);
-    const std::size_t known = all.size();
-    std::size_t at = 0;
-    for (merged_class& c : epoch) {
-      while (at != known && all[at] < c) ++at;
-      if (at != known && all[at].same(c)) {
-        all[at].merge(c.sum);
-      } else {
-        all.push_back(std::move(c));
-      }
-    }
-    if (all.size() != known) base::small_stable_sort(all);
-  }
-
- private:
-  // One hosted rank.
-  struct part {
-    const rank_history* rank = nullptr;
-    const block_table* blocks = nullptr;
-    wait_classes* classes = nullptr;
-    base::packet sums;  ///< in the format of class_packet.hpp
-    std::uint32_t first = 0;  ///< number of its first class in the search
-    bool summed = false;
-  };
-
-  // The slot of the rest class if no leader was found.
-  std::uint32_t slot(std::size_t number) const noexcept {
-    const std::uint32_t found = search_.slot(number);
-    return found == leader_search::open ? settings_->classes_per_key : found;
-  }
-
-  void sum(std::size_t number, base::packet& out) {
-    part& mine = parts_[number];
-    wait_classes& classes = *mine.classes;
-    mine.summed = true;
-    names_.use(*mine.blocks);
-    using placed_class = class_scratch::placed_class;
-    base::pod_vector<placed_class>& placed = scratch_->placed;
-    placed.clear();
-    for (std::uint32_t c = 0; c != classes.size(); ++c) {
-      const std::uint32_t place = slot(mine.first + c);
-      if (classes.kind(c) == wait_classes::shaped) classes.set_slot(c, place);
-      if (classes.sums(c).count != 0) placed.push_back({classes.key(c), place, c});
-    }
-    sort_short(placed,
-               [](const placed_class& a, const placed_class& b) { return a.key != b.key ? a.key < b.key : a.slot < b.slot; });
-    out.reserve(out.size() + placed.size() * (sizeof(packed_class) + sizeof(location_share)) +
-                classes.terms() * sizeof(residual_term) + classes.causers() * sizeof(location_share));
-    for (std::size_t i = 0, j = 0; i != placed.size(); i = j) {
-      for (j = i + 1; j != placed.size() && placed[j].key == placed[i].key && placed[j].slot == placed[i].slot;) ++j;
-      write_class(mine, out, i, j);
-    }
-    if (mine.rank->continues) {
-      classes.clear_sums();
-    } else {
-      classes = {};
-    }
-  }
-
-  // Writes classes of this rank that share one leader, which are consecutive in scratch_->placed.
-  void write_class(const part& mine, base::packet& out, std::size_t first, std::size_t last) {
-    base::pod_vector<residual_sums>& terms = scratch_->terms;
-    base::pod_vector<std::uint64_t>& used = scratch_->used;
-    const std::size_t lines = 2 * names_.size();
-    if (terms.size() < lines) {
-      terms.resize(lines);
-      used.resize(lines / 64 + 1, 0);
-    }
-    scratch_->waiters.clear();
-    scratch_->causers.clear();
-    const wait_classes& classes = *mine.classes;
-    packed_class head;
-    head.key = scratch_->placed[first].key;
-    head.slot = scratch_->placed[first].slot;
-    for (std::size_t i = first; i != last; ++i) {
-      const std::uint32_t c = scratch_->placed[i].number;
-      head.sums.add(classes.sums(c));
-      add_share(scratch_->waiters, {mine.rank->rank, static_cast<std::int32_t>(classes.location(c)), classes.sums(c).wait_ns});
-      classes.each_causer(c, [this](const location_share& from) { add_share(scratch_->causers, from); });
-      classes.each_term(c, [&](std::uint32_t block, const residual_sums& sums) {
-        const std::uint32_t place = 2 * names_.place(block) + (sums.fewer() ? 1 : 0);
-        const std::uint64_t bit = std::uint64_t{1} << place % 64;
-        if ((used[place / 64] & bit) == 0) {
-          used[place / 64] |= bit;
-          terms[place] = sums;
-          ++head.terms;
-        } else {
-          terms[place].add(sums);
-        }
-      });
-    }
-    const std::size_t at = out.size();
-    put(out, head);
-    for (std::size_t word = 0; word * 64 < lines; ++word) {
-      for (std::uint64_t left = used[word]; left != 0; left &= left - 1) {
-        const std::size_t place = word * 64 + static_cast<std::size_t>(__builtin_ctzll(left));
-        const block_table::name& name = (*mine.blocks)[names_.block(place / 2)];
-        residual_term term;
-        static_cast<residual_sums&>(term) = terms[place];
-        term.block = name.block;
-        term.within = name.within;
-        put(out, term);
-      }
-      used[word] = 0;
-    }
-    detail::finish_class(out, at, head, *scratch_);
-  }
-
-  const options* settings_;
-  shape_leaders* leaders_;  ///< of earlier epochs
-  class_scratch* scratch_;
-  leader_search search_;
-  std::unique_ptr<part[]> parts_;
-  std::size_t hosted_;
-  base::packet best_;  ///< the proposals of this round: sorted by key, one per key
-  base::packet found_;  ///< the leaders of all rounds
-  base::pod_vector<std::size_t> ends_;  ///< end of each round's leaders in found_
-  name_order names_;
-  base::vector<merged_class> merged_;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/clocks/clock_stage.hpp
 #ifndef WHYWAIT_CLOCKS_CLOCK_STAGE_HPP
 #define WHYWAIT_CLOCKS_CLOCK_STAGE_HPP
@@ -27502,18 +27592,13 @@ class clock_stage final : public explain::rank_clocks {
   /// `balances`: the blocks to predict the saving of balancing for.
   base::packet choose_blocks(base::pod_vector<explain::balance_answer>&& balances) {
     balances_ = std::move(balances);
-    using entry = std::pair<core::stable_key, std::int64_t>;
-    base::vector<entry> blocks;
+    base::vector<key_time> blocks;
     for (const explain::merged_class& c : merging_->merged_classes()) {
       for (const explain::residual_term& t : c.sum.residual) {
         if (t.within == 0 && t.total_ns > 0) blocks.emplace_back(t.block, t.total_ns);
       }
     }
-    base::sort_and_join(
-        blocks, [](const entry& a, const entry& b) { return a.first < b.first; },
-        [](entry& to, const entry& t) { to.second += t.second; });
-    base::small_stable_sort(
-        blocks, [](const entry& a, const entry& b) { return a.second != b.second ? a.second > b.second : a.first < b.first; });
+    add_up(blocks);
     blocks.resize(std::min(blocks.size(), settings_->savings));
     base::pod_vector<explain::block_time> path = critical_path::joined(path_.path);
     small_stable_sort(path, [](const explain::block_time& a, const explain::block_time& b) {
@@ -27528,8 +27613,9 @@ class clock_stage final : public explain::rank_clocks {
     put_all(out, balances_);
     put(out, static_cast<std::uint64_t>(blocks.size()));
     for (const auto& b : blocks) put(out, b.first);
-    choose_sends();
+    sends_ = sends_to_move(merging_->merged_classes());
     put_all(out, sends_);
+    put(out, barrier_ = barrier_to_remove(merging_->merged_classes()));
     if (!settings_->maps) return out;
     const base::packet guess = guess_further_speeds(path, blocks);
     out.insert(out.end(), guess.begin(), guess.end());
@@ -27571,26 +27657,21 @@ class clock_stage final : public explain::rank_clocks {
   /// of the blocks in `in`, twice as fast; of the sends in it, and of the balanced blocks. Leaves the guess in `in`.
   base::vector<explain::what_if> questions(const explain::options& settings, ideal_networks ideal,
                                            base::packet_reader& in) const {
-    base::vector<explain::what_if> all(ideal.count());
-    all[0].changes.push_back({explain::network_key(), 0.0});
-    if (ideal.nodes) all[1].changes.push_back({explain::node_network_key(), 0.0});
-    if (ideal.files) all.back().changes = {{explain::network_key(), 0.0}, {explain::files_key(), 0.0}};
-    all.insert(all.end(), settings.questions.begin(), settings.questions.end());
-    for (auto blocks = in.get<std::uint64_t>(); blocks != 0; --blocks) {
-      all.emplace_back();
-      all.back().changes.push_back({in.get<core::stable_key>(), 0.5});
+    base::vector<explain::what_if> all;
+    add(all, {explain::network_key(), 0.0});
+    if (ideal.nodes) add(all, {explain::node_network_key(), 0.0});
+    if (ideal.files) {
+      add(all, {explain::network_key(), 0.0});
+      all.back().changes.push_back({explain::files_key(), 0.0});
     }
+    all.insert(all.end(), settings.questions.begin(), settings.questions.end());
+    for (auto blocks = in.get<std::uint64_t>(); blocks != 0; --blocks) add(all, {in.get<core::stable_key>(), 0.5});
     base::pod_vector<explain::earlier_send> sends;
     get_all(in, sends);
-    for (std::size_t i = 0; i != sends.size(); ++i) {
-      if (i != 0 && sends[i].block == sends[i - 1].block) continue;
-      all.emplace_back();
-      all.back().changes.push_back({sends[i].block, 1.0, -1, true});
-    }
-    for (std::size_t i = 0; i != balances_.size(); ++i) {
-      all.emplace_back();
-      all.back().changes.push_back({balances_[i].block, 1.0, static_cast<std::int32_t>(i)});
-    }
+    for (std::size_t i = 0; i != sends.size(); ++i)
+      if (i == 0 || sends[i].block != sends[i - 1].block) add(all, {sends[i].block, 1.0, -1, true});
+    if (const auto barrier = in.get<core::stable_key>()) add(all, {explain::call_key(barrier), 0.0, -1, false, true});
+    for (std::size_t i = 0; i != balances_.size(); ++i) add(all, {balances_[i].block, 1.0, static_cast<std::int32_t>(i)});
     return all;
   }
 
@@ -27688,6 +27769,10 @@ class clock_stage final : public explain::rank_clocks {
       return a.saving_ns > b.saving_ns;
     });
     std::size_t moved = balanced;
+    if (barrier_ != 0) {
+      --moved;
+      result.removal = {barrier_, total_ns_ - ends_[moved]};
+    }
     for (std::size_t i = sends_.size(); i-- != 0;) {
       if (i + 1 == sends_.size() || sends_[i].block != sends_[i + 1].block) --moved;
       sends_[i].saving_ns = total_ns_ - ends_[moved];
@@ -27729,34 +27814,10 @@ class clock_stage final : public explain::rank_clocks {
   }
 
  private:
-  // Chooses the sends for which it is predicted what sending before the work ahead of them saves: those of late senders, by
-  // the block that explains most of the waits for them. At most two blocks with the longest waits.
-  void choose_sends() {
-    static constexpr std::size_t most_blocks = 2, most_sends = 16;
-    base::vector<explain::earlier_send> all;
-    for (const explain::merged_class& c : merging_->merged_classes()) {
-      if (c.sum.why != explain::pattern::late_sender) continue;
-      const explain::residual_term* top = nullptr;
-      for (const explain::residual_term& t : c.sum.residual)
-        if (t.within == 0 && t.total_ns > 0 && (top == nullptr || t.total_ns > top->total_ns)) top = &t;
-      if (top != nullptr) all.push_back({top->block, c.sum.cause, c.sum.wait_ns, 0});
-    }
-    const auto before = [](const explain::earlier_send& a, const explain::earlier_send& b) {
-      return a.block != b.block ? a.block < b.block : a.send < b.send;
-    };
-    base::sort_and_join(all, before,
-                        [](explain::earlier_send& to, const explain::earlier_send& s) { to.wait_ns += s.wait_ns; });
-    for (explain::earlier_send& s : all)  // for a while: the waits of the whole block
-      for (const explain::earlier_send& o : all) s.saving_ns += o.block == s.block ? o.wait_ns : 0;
-    explain::sort_by_saving(all);
-    std::size_t blocks = 0;
-    for (explain::earlier_send& s : all) {
-      if (10 * s.wait_ns < s.saving_ns) continue;  // hardly waited for
-      if (sends_.empty() || sends_.back().block != s.block) ++blocks;
-      if (blocks > most_blocks || sends_.size() == most_sends) break;
-      s.saving_ns = 0;
-      sends_.push_back(s);
-    }
+  // Adds a question about one change.
+  [[gnu::noinline]] static void add(base::vector<explain::what_if>& questions, const explain::change& c) {
+    questions.emplace_back();
+    questions.back().changes.push_back(c);
   }
 
   // Takes the rank's own result, once per pass.
@@ -27797,7 +27858,8 @@ class clock_stage final : public explain::rank_clocks {
   base::pod_vector<explain::block_time> own_;  ///< what this rank did itself, by block, until join_code
   base::pod_vector<unmarked_piece> pieces_;
   joined_code joined_;
-  base::pod_vector<explain::earlier_send> sends_;  ///< on rank 0: the questions before the last, one for each block
+  base::pod_vector<explain::earlier_send> sends_;  ///< on rank 0: the questions before those, one for each block
+  core::stable_key barrier_ = 0;  ///< on rank 0: the call site of the question before the last, or 0
   base::pod_vector<explain::balance_answer> balances_;  ///< the last questions
   balanced_time balanced_;
   slow_ranks slow_;
@@ -30074,7 +30136,7 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
   auto& [waits, meanings, locations, records, waiting_ns, paused_ns, location_ns, longest_ns, clock_violations, unmatched,
          fault_ns, progress, total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends,
-         savings, factors, maps] = run;
+         removal, savings, factors, maps] = run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
   locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
@@ -30123,6 +30185,9 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
         a.saving_ns += b.saving_ns;
       });
   sort_by_saving(earlier_sends);
+  // The same barrier in all epochs, or that of one epoch: a lower bound.
+  if (removal.site == epoch.removal.site) removal.saving_ns += epoch.removal.saving_ns;
+  else if (removal.saving_ns < epoch.removal.saving_ns) removal = epoch.removal;
   // A block without a question in one epoch counts as no saving there, so the sum is a lower bound.
   add_by(
       savings, epoch.savings, [](const what_if_answer& a) { return a.question.changes[0].block; },
@@ -38888,6 +38953,8 @@ class fact_maker {
     w.set("share", ratio(e.wait_ns, found_.location_ns)).set("share_of_waiting", ratio(e.wait_ns, found_.waiting_ns));
     w.set("wrong_order_count", e.wrong_order_count).set("wrong_order_duration", seconds(e.wrong_order_ns));
     w.set("other_ready_duration", seconds(e.other_ready_ns));
+    if (const explain::removed_call& r = found_.removal; r.site == e.operation && e.why == explain::pattern::wait_at_barrier)
+      w.set("without_saving", seconds(r.saving_ns)).set("without_share", ratio(r.saving_ns, found_.longest_ns));
     w.set("indirect", seconds(e.inherited_wait_ns())).set("unexplained", seconds(e.unexplained_ns));
     w.set("operation", detail::call_of(operation)).set("operation_call", base::printable(operation_call));
     w.set("cause", detail::call_of(cause)).set("cause_call", base::printable(cause != nullptr ? cause->call : std::string()));
@@ -39444,14 +39511,16 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
       {"run", "number: ranks locations waiting_share unmatched clock_violations; seconds: duration location_time waiting",
        true},
       {"wait",
-       "number: wait count share share_of_waiting wrong_order_count late_ranks_count waiting_ranks_count late_rank late_share "
+       "number: wait count without_share share share_of_waiting wrong_order_count late_ranks_count waiting_ranks_count "
+       "late_rank late_share "
        "in_turn top_here "
        "earlier_in_turn earlier_indirect earlier_share blocks_count top_late_amount top_waiting_amount top_ratio top_share "
        "operation_site cause_site ranks code_rank "
        "code_ranks code_ratio code_processors code_faults units_ratio visits_ratio;"
        "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "
        "waiting_ranks top top_kind top_unit top_place lead excess earlier_sends earlier_ranks late_others;"
-       "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration indirect unexplained "
+       "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration without_saving indirect "
+       "unexplained "
        "blocks_duration avoidable positive more slower "
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean noise code_delay "
        "code_system "
@@ -42306,6 +42375,19 @@ declare problem for needless_barrier parameters (
   advice = "remove {w.operation}; if it orders files or output, state that in a comment",
   duration = w.duration,   # whatever made ranks late makes them wait in the next call instead
   saving = if(w.blocks_count = 0, w.avoidable, w.unexplained / max(1, w.waiting_ranks_count)) );
+
+# Ranks that are late ahead of a barrier and ranks that are late after it each make the others wait. Without it the run would take as
+# long as the rank that is late most in all; what that saves is known from the virtual clocks.
+declare composite event dividing_barrier member ( wait as w )
+  when w.pattern = 'wait_at_barrier' and w.without_share >= 2 %;
+declare problem for dividing_barrier parameters (
+  name = "dividing_barrier",
+  description = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, although other ranks are late after it.",
+  verdict = if(w.without_saving < w.noise, "", "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, although other ranks
+            are late after it: removing it, if it orders nothing that MPI does not see,"),
+  advice = "remove {w.operation} if it orders nothing that MPI does not see (files, shared memory, a measurement): then ranks that
+            are late ahead of it catch up before the next call that holds them",
+  duration = w.duration, saving = w.without_saving, predicted = true );
 
 # Everybody has arrived and left late all the same: the operation itself takes time after the last arrival.
 declare problem for completion parameters (
@@ -51412,23 +51494,19 @@ inline double bytes_sent(const result& r, bool also_network) noexcept {
   return bytes;
 }
 
-/// "83 % of the run (1.1 s) is not waiting but transfer (640 MiB sent) or time of the MPI library itself: MPI_Alltoall (fft.cpp:12)",
-/// of the critical path; empty up to 10 %. Without what is not understood, and without the time that ranks had no processor.
+/// "83 % of the run (1.1 s) is not waiting but transfer (640 MiB sent) or time of the MPI library itself, above all in MPI_Alltoall
+/// (fft.cpp:12)", the first call of the critical path; empty up to 10 %. Without what is not understood, and without the time that ranks had no processor.
 inline std::string transfer_words(const result& r) {
   const explain::efficiencies& e = r.ledger.efficiency;
   if (r.run.threads_only || !(e.parallel > 0)) return {};
   double share = 1 - ranges_of(e, r.not_understood, r.ledger.seconds).transfer.most;
   if (r.run.location_seconds > 0) share -= r.not_understood.sharing.seconds / r.run.location_seconds;
   if (share <= 1 - least_efficiency) return {};
-  base::vector<place_total> calls;
-  for (const critical_entry& c : r.ledger.critical_path)
-    if (c.kind == "call" && c.seconds >= 0.05 * r.ledger.seconds) {
-      calls.emplace_back();
-      calls.back().where = c.where;
-    }
+  const auto call = std::find_if(r.ledger.critical_path.begin(), r.ledger.critical_path.end(),
+                                 [](const critical_entry& c) { return c.kind == "call"; });
   return base::percent(share) + " of the run (" + base::duration(share * r.ledger.seconds) + ") is not waiting but transfer (" +
          base::memory(bytes_sent(r, true)) + " sent) or time of the MPI library itself" +
-         (calls.empty() ? "" : ": " + calls_text(calls));
+         (call == r.ledger.critical_path.end() ? "" : ", above all in " + brief_call_text(call->where));
 }
 
 /// What else the first lines say where it matters, most serious first.

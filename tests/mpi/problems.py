@@ -22,6 +22,7 @@ PLAYS = {
     "windows": ["wait_at_fence", "late_post", "early_wait", "late_complete", "window_lock_contention"],
     "everybody": ["wait_at_barrier", "wait_at_nxn", "wait_at_finalize"],
     "barriers": ["needless_barrier"],
+    "dividing": ["dividing_barrier"],
     "uneven": ["uneven_work"],
     "slower": ["slower_visits"],
     "turns": ["slow_block"],

@@ -36,7 +36,9 @@ class clock_plan {
         if (c.sends_first) moving_.push_back(static_cast<std::uint32_t>(clock));
         const auto fresh = static_cast<std::uint32_t>(asked_.size());
         const std::uint32_t number = numbers_.intern(c.block, fresh);
-        const auto changed = static_cast<std::uint32_t>(c.sends_first ? clock | moves_bit : clock);
+        const auto changed =
+            static_cast<std::uint32_t>(clock) | (c.sends_first ? moves_bit : 0) | (c.removed ? removes_bit : 0);
+        removes_ = removes_ || c.removed;
         asked_.push_back({c.sends_first ? 1 : 1 - c.factor, changed, none, c.balanced});
         balances_ = balances_ || c.balanced >= 0;
         if (number == fresh) continue;
@@ -52,6 +54,8 @@ class clock_plan {
 
   /// Set in the clock that `spend` passes: the time is not saved, sends move before it.
   static constexpr std::uint32_t moves_bit = 0x80000000u;
+  /// Set in the clock that `spend` passes for a call in which that clock does not wait.
+  static constexpr std::uint32_t removes_bit = 0x40000000u;
   /// The clocks that move sends.
   const base::pod_vector<std::uint32_t>& moving() const noexcept { return moving_; }
 
@@ -60,6 +64,7 @@ class clock_plan {
   bool keeps_calls(std::size_t clock) const noexcept { return (changes_calls_ >> clock & 1) == 0; }
   bool compensates() const noexcept { return compensates_; }
   bool asks() const noexcept { return !asked_.empty(); }
+  bool removes() const noexcept { return removes_; }
   bool asks_nodes() const noexcept { return !node_network_.empty(); }
   bool balances() const noexcept { return balances_; }
 
@@ -101,7 +106,7 @@ class clock_plan {
     return part == 0 ? 0 : core::nearest(part * static_cast<double>(ns));
   }
 
-  bool compensates_, balances_ = false;
+  bool compensates_, balances_ = false, removes_ = false;
   std::size_t clocks_;
   std::uint64_t changes_calls_;  ///< by clock: compensation, and questions about the network
   base::vector<saving> network_, node_network_, files_, asked_;

@@ -5,6 +5,7 @@
 #include <whywait/base/vector.hpp>
 #include <whywait/clocks/balanced_time.hpp>
 #include <whywait/clocks/block_balance.hpp>
+#include <whywait/clocks/chosen_changes.hpp>
 #include <whywait/clocks/clock_pass.hpp>
 #include <whywait/clocks/cost_pass.hpp>
 #include <whywait/clocks/critical_path.hpp>
@@ -82,18 +83,13 @@ class clock_stage final : public explain::rank_clocks {
   /// `balances`: the blocks to predict the saving of balancing for.
   base::packet choose_blocks(base::pod_vector<explain::balance_answer>&& balances) {
     balances_ = std::move(balances);
-    using entry = std::pair<core::stable_key, std::int64_t>;
-    base::vector<entry> blocks;
+    base::vector<key_time> blocks;
     for (const explain::merged_class& c : merging_->merged_classes()) {
       for (const explain::residual_term& t : c.sum.residual) {
         if (t.within == 0 && t.total_ns > 0) blocks.emplace_back(t.block, t.total_ns);
       }
     }
-    base::sort_and_join(
-        blocks, [](const entry& a, const entry& b) { return a.first < b.first; },
-        [](entry& to, const entry& t) { to.second += t.second; });
-    base::small_stable_sort(
-        blocks, [](const entry& a, const entry& b) { return a.second != b.second ? a.second > b.second : a.first < b.first; });
+    add_up(blocks);
     blocks.resize(std::min(blocks.size(), settings_->savings));
     base::pod_vector<explain::block_time> path = critical_path::joined(path_.path);
     small_stable_sort(path, [](const explain::block_time& a, const explain::block_time& b) {
@@ -108,8 +104,9 @@ class clock_stage final : public explain::rank_clocks {
     put_all(out, balances_);
     put(out, static_cast<std::uint64_t>(blocks.size()));
     for (const auto& b : blocks) put(out, b.first);
-    choose_sends();
+    sends_ = sends_to_move(merging_->merged_classes());
     put_all(out, sends_);
+    put(out, barrier_ = barrier_to_remove(merging_->merged_classes()));
     if (!settings_->maps) return out;
     const base::packet guess = guess_further_speeds(path, blocks);
     out.insert(out.end(), guess.begin(), guess.end());
@@ -151,26 +148,21 @@ class clock_stage final : public explain::rank_clocks {
   /// of the blocks in `in`, twice as fast; of the sends in it, and of the balanced blocks. Leaves the guess in `in`.
   base::vector<explain::what_if> questions(const explain::options& settings, ideal_networks ideal,
                                            base::packet_reader& in) const {
-    base::vector<explain::what_if> all(ideal.count());
-    all[0].changes.push_back({explain::network_key(), 0.0});
-    if (ideal.nodes) all[1].changes.push_back({explain::node_network_key(), 0.0});
-    if (ideal.files) all.back().changes = {{explain::network_key(), 0.0}, {explain::files_key(), 0.0}};
-    all.insert(all.end(), settings.questions.begin(), settings.questions.end());
-    for (auto blocks = in.get<std::uint64_t>(); blocks != 0; --blocks) {
-      all.emplace_back();
-      all.back().changes.push_back({in.get<core::stable_key>(), 0.5});
+    base::vector<explain::what_if> all;
+    add(all, {explain::network_key(), 0.0});
+    if (ideal.nodes) add(all, {explain::node_network_key(), 0.0});
+    if (ideal.files) {
+      add(all, {explain::network_key(), 0.0});
+      all.back().changes.push_back({explain::files_key(), 0.0});
     }
+    all.insert(all.end(), settings.questions.begin(), settings.questions.end());
+    for (auto blocks = in.get<std::uint64_t>(); blocks != 0; --blocks) add(all, {in.get<core::stable_key>(), 0.5});
     base::pod_vector<explain::earlier_send> sends;
     get_all(in, sends);
-    for (std::size_t i = 0; i != sends.size(); ++i) {
-      if (i != 0 && sends[i].block == sends[i - 1].block) continue;
-      all.emplace_back();
-      all.back().changes.push_back({sends[i].block, 1.0, -1, true});
-    }
-    for (std::size_t i = 0; i != balances_.size(); ++i) {
-      all.emplace_back();
-      all.back().changes.push_back({balances_[i].block, 1.0, static_cast<std::int32_t>(i)});
-    }
+    for (std::size_t i = 0; i != sends.size(); ++i)
+      if (i == 0 || sends[i].block != sends[i - 1].block) add(all, {sends[i].block, 1.0, -1, true});
+    if (const auto barrier = in.get<core::stable_key>()) add(all, {explain::call_key(barrier), 0.0, -1, false, true});
+    for (std::size_t i = 0; i != balances_.size(); ++i) add(all, {balances_[i].block, 1.0, static_cast<std::int32_t>(i)});
     return all;
   }
 
@@ -268,6 +260,10 @@ class clock_stage final : public explain::rank_clocks {
       return a.saving_ns > b.saving_ns;
     });
     std::size_t moved = balanced;
+    if (barrier_ != 0) {
+      --moved;
+      result.removal = {barrier_, total_ns_ - ends_[moved]};
+    }
     for (std::size_t i = sends_.size(); i-- != 0;) {
       if (i + 1 == sends_.size() || sends_[i].block != sends_[i + 1].block) --moved;
       sends_[i].saving_ns = total_ns_ - ends_[moved];
@@ -309,34 +305,10 @@ class clock_stage final : public explain::rank_clocks {
   }
 
  private:
-  // Chooses the sends for which it is predicted what sending before the work ahead of them saves: those of late senders, by
-  // the block that explains most of the waits for them. At most two blocks with the longest waits.
-  void choose_sends() {
-    static constexpr std::size_t most_blocks = 2, most_sends = 16;
-    base::vector<explain::earlier_send> all;
-    for (const explain::merged_class& c : merging_->merged_classes()) {
-      if (c.sum.why != explain::pattern::late_sender) continue;
-      const explain::residual_term* top = nullptr;
-      for (const explain::residual_term& t : c.sum.residual)
-        if (t.within == 0 && t.total_ns > 0 && (top == nullptr || t.total_ns > top->total_ns)) top = &t;
-      if (top != nullptr) all.push_back({top->block, c.sum.cause, c.sum.wait_ns, 0});
-    }
-    const auto before = [](const explain::earlier_send& a, const explain::earlier_send& b) {
-      return a.block != b.block ? a.block < b.block : a.send < b.send;
-    };
-    base::sort_and_join(all, before,
-                        [](explain::earlier_send& to, const explain::earlier_send& s) { to.wait_ns += s.wait_ns; });
-    for (explain::earlier_send& s : all)  // for a while: the waits of the whole block
-      for (const explain::earlier_send& o : all) s.saving_ns += o.block == s.block ? o.wait_ns : 0;
-    explain::sort_by_saving(all);
-    std::size_t blocks = 0;
-    for (explain::earlier_send& s : all) {
-      if (10 * s.wait_ns < s.saving_ns) continue;  // hardly waited for
-      if (sends_.empty() || sends_.back().block != s.block) ++blocks;
-      if (blocks > most_blocks || sends_.size() == most_sends) break;
-      s.saving_ns = 0;
-      sends_.push_back(s);
-    }
+  // Adds a question about one change.
+  [[gnu::noinline]] static void add(base::vector<explain::what_if>& questions, const explain::change& c) {
+    questions.emplace_back();
+    questions.back().changes.push_back(c);
   }
 
   // Takes the rank's own result, once per pass.
@@ -377,7 +349,8 @@ class clock_stage final : public explain::rank_clocks {
   base::pod_vector<explain::block_time> own_;  ///< what this rank did itself, by block, until join_code
   base::pod_vector<unmarked_piece> pieces_;
   joined_code joined_;
-  base::pod_vector<explain::earlier_send> sends_;  ///< on rank 0: the questions before the last, one for each block
+  base::pod_vector<explain::earlier_send> sends_;  ///< on rank 0: the questions before those, one for each block
+  core::stable_key barrier_ = 0;  ///< on rank 0: the call site of the question before the last, or 0
   base::pod_vector<explain::balance_answer> balances_;  ///< the last questions
   balanced_time balanced_;
   slow_ranks slow_;

@@ -85,6 +85,12 @@ class location_clocks {
       const std::int64_t go_ns = std::max(now_ns_, std::min(needed->ready_ns, leg.leave_ns)), wait_ns = go_ns - now_ns_;
       const std::int64_t late = wait_ns > 0 && plan_->asks() ? late_ns(leg.leave_ns - go_ns) : 0;
       take_input(delay_, wait_ns, go_ns, needed->at, waits_, clocks_);
+      if (plan_->removes() && leg.call != clock_plan::none)
+        plan_->spend(leg.call, 0, [this](std::uint32_t clock, std::int64_t) {
+          if ((clock & clock_plan::removes_bit) == 0) return;
+          delay_[clock & ~clock_plan::removes_bit] += waits_[clock & ~clock_plan::removes_bit];
+          waits_[clock & ~clock_plan::removes_bit] = 0;
+        });
       waited = {wait_ns, waits_[0]};
       for (std::size_t h = 0; late != 0 && h != clocks_; ++h) {
         if (waits_[h] >= wait_ns || !plan_->keeps_calls(h)) continue;
@@ -103,7 +109,7 @@ class location_clocks {
     plan_->spend_network(tail_ns, leg.leaves, leg.of_files, delay_);
     if (leg.call != clock_plan::none && tail_ns != 0) {
       plan_->spend(leg.call, tail_ns, [this](std::uint32_t clock, std::int64_t ns) {
-        if ((clock & clock_plan::moves_bit) == 0) delay_[clock] += ns;
+        if ((clock & clock_plan::moves_bit) == 0) delay_[clock & ~clock_plan::removes_bit] += ns;
       });
     }
     if (leg.brings_data)

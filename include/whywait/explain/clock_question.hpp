@@ -22,12 +22,13 @@ constexpr core::stable_key node_network_key() noexcept { return core::combine(2,
 /// One change of a hypothetical run: `block` takes `factor` times as long (0.5: twice as fast, 0: no time). With `balanced`
 /// all ranks that run it take equally long in it instead, in each part of the run. With
 /// `sends_first` nothing takes another time, but messages are sent before the work in `block` that their sender did since it
-/// last received anything.
+/// last received anything. With `removed` no rank waits in the call that `block` is.
 struct change {
   core::stable_key block = 0;  ///< key of a region, step or derived block, or network_key()
   double factor = 1.0;
   std::int32_t balanced = -1;  ///< number of the question among those about balanced blocks; -1: none
   bool sends_first = false;
+  bool removed = false;
 };
 
 /// A hypothetical run with all these changes.
@@ -75,6 +76,12 @@ struct earlier_send {
   core::stable_key block = 0;  ///< the work
   core::stable_key send = 0;  ///< call site of the send
   std::int64_t wait_ns = 0;  ///< the waits for this send that the block explains most of
+  std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
+};
+
+/// What the run would save without one call of all ranks.
+struct removed_call {
+  core::stable_key site = 0;  ///< call site; 0: there is no question about any
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
 };
 

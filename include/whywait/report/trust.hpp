@@ -192,23 +192,19 @@ inline double bytes_sent(const result& r, bool also_network) noexcept {
   return bytes;
 }
 
-/// "83 % of the run (1.1 s) is not waiting but transfer (640 MiB sent) or time of the MPI library itself: MPI_Alltoall (fft.cpp:12)",
-/// of the critical path; empty up to 10 %. Without what is not understood, and without the time that ranks had no processor.
+/// "83 % of the run (1.1 s) is not waiting but transfer (640 MiB sent) or time of the MPI library itself, above all in MPI_Alltoall
+/// (fft.cpp:12)", the first call of the critical path; empty up to 10 %. Without what is not understood, and without the time that ranks had no processor.
 inline std::string transfer_words(const result& r) {
   const explain::efficiencies& e = r.ledger.efficiency;
   if (r.run.threads_only || !(e.parallel > 0)) return {};
   double share = 1 - ranges_of(e, r.not_understood, r.ledger.seconds).transfer.most;
   if (r.run.location_seconds > 0) share -= r.not_understood.sharing.seconds / r.run.location_seconds;
   if (share <= 1 - least_efficiency) return {};
-  base::vector<place_total> calls;
-  for (const critical_entry& c : r.ledger.critical_path)
-    if (c.kind == "call" && c.seconds >= 0.05 * r.ledger.seconds) {
-      calls.emplace_back();
-      calls.back().where = c.where;
-    }
+  const auto call = std::find_if(r.ledger.critical_path.begin(), r.ledger.critical_path.end(),
+                                 [](const critical_entry& c) { return c.kind == "call"; });
   return base::percent(share) + " of the run (" + base::duration(share * r.ledger.seconds) + ") is not waiting but transfer (" +
          base::memory(bytes_sent(r, true)) + " sent) or time of the MPI library itself" +
-         (calls.empty() ? "" : ": " + calls_text(calls));
+         (call == r.ledger.critical_path.end() ? "" : ", above all in " + brief_call_text(call->where));
 }
 
 /// What else the first lines say where it matters, most serious first.

@@ -39,14 +39,16 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
       {"run", "number: ranks locations waiting_share unmatched clock_violations; seconds: duration location_time waiting",
        true},
       {"wait",
-       "number: wait count share share_of_waiting wrong_order_count late_ranks_count waiting_ranks_count late_rank late_share "
+       "number: wait count without_share share share_of_waiting wrong_order_count late_ranks_count waiting_ranks_count "
+       "late_rank late_share "
        "in_turn top_here "
        "earlier_in_turn earlier_indirect earlier_share blocks_count top_late_amount top_waiting_amount top_ratio top_share "
        "operation_site cause_site ranks code_rank "
        "code_ranks code_ratio code_processors code_faults units_ratio visits_ratio;"
        "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "
        "waiting_ranks top top_kind top_unit top_place lead excess earlier_sends earlier_ranks late_others;"
-       "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration indirect unexplained "
+       "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration without_saving indirect "
+       "unexplained "
        "blocks_duration avoidable positive more slower "
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean noise code_delay "
        "code_system "

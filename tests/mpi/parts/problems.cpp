@@ -164,6 +164,16 @@ void barriers() {
     MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   }
 }
+// Each rank is late once, so that without the barrier none would wait.
+void dividing() {
+  int in = 1, out = 0;
+  for (int i = 0; i < 10; ++i) {
+    work(rank == 0 ? 10 : 2);
+    MPI_Barrier(MPI_COMM_WORLD);
+    work(rank == 0 ? 2 : 10);
+    MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  }
+}
 void everybody() {
   int in = 1, out = 0;
   const int late = rank == 0 ? 30 : 0, early = 30 - late;
@@ -338,7 +348,8 @@ constexpr play plays[] = {{"order", order},       {"synchronous", synchronous},
                           {"place", place},       {"small_messages", small_messages},
                           {"bursts", bursts},     {"large", large},
                           {"chain", chain},       {"halo", halo},
-                          {"faults", faults},     {"system_calls", system_calls}};
+                          {"faults", faults},     {"system_calls", system_calls},
+                          {"dividing", dividing}};
 
 }  // namespace
 

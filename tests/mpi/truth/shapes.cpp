@@ -137,6 +137,15 @@ void bursts() {
          MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
 }
+// One rank is late ahead of a barrier and another one after it. --even 1 removes the barrier.
+void dividing() {
+  for (int i = 0; i < 40; ++i) {
+    solve(rank == 0 ? 9 : 3);
+    if (!even) CALL(MPI_Barrier, MPI_COMM_WORLD);
+    update(rank == 1 ? 9 : 3);
+    CALL(MPI_Allreduce, &in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
+}
 // Half of the ranks have three times as many pieces of work, and exchange after each.
 void halves() {
   for (int i = 0; i < 25; ++i) {
@@ -319,6 +328,7 @@ constexpr named shapes[] = {{"allreduce", allreduce},
                             {"growing", growing},
                             {"particles", particles},
                             {"bursts", bursts},
+                            {"dividing", dividing},
                             {"halves", halves},
                             {"as_it_comes", as_it_comes},
                             {"serial", serial},

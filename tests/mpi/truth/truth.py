@@ -396,6 +396,7 @@ def all_cases(mpich, everything):
         yield case("shapes", 4, f"--shape {name}", shape, verdict=verdict, most=1)
     yield case("shapes", 4, "--shape bursts --marked 0", shape, verdict="rank 1 takes 2.0 times .* between MPI_Sendrecv", most=1,
                few=True)
+    yield case("shapes", 4, "--shape dividing", shape, verdict=r"waited in MPI_Barrier \(shapes.cpp:\d+\) for rank 0, although")
     yield case("shapes", 4, "--shape leaders --marked 0", shape, most=1,
                verdict="ranks 0 and 2 do nearly all of the code after MPI_Reduce")
     yield case("shapes", 4, "--shape farm", shape, verdict="rank [123] takes .* task", most=1, nothing_left=True)

@@ -239,8 +239,8 @@ TEST_CASE("what is neither code nor waiting is called transfer, with the calls t
   r.profile.messages[1].operation = "receive";
   r.profile.messages[1].bytes = 1 << 20;
   CHECK(reports::transfer_words(r) ==
-        "56 % of the run (5.64 s) is not waiting but transfer (640 MiB sent) or time of the MPI library itself: MPI_Alltoall "
-        "(fft.cpp:12)");
+        "56 % of the run (5.64 s) is not waiting but transfer (640 MiB sent) or time of the MPI library itself, above all "
+        "in MPI_Alltoall (fft.cpp:12)");
   CHECK(contains(reports::text_of(r), "56 % of the run (5.64 s) is not waiting but transfer"));
   r.not_understood.sharing.seconds = 0.1 * r.run.location_seconds;
   CHECK(contains(reports::transfer_words(r), "46 % of the run"));

@@ -107,6 +107,19 @@ declare problem for needless_barrier parameters (
   duration = w.duration,   # whatever made ranks late makes them wait in the next call instead
   saving = if(w.blocks_count = 0, w.avoidable, w.unexplained / max(1, w.waiting_ranks_count)) );
 
+# Ranks that are late ahead of a barrier and ranks that are late after it each make the others wait. Without it the run would take as
+# long as the rank that is late most in all; what that saves is known from the virtual clocks.
+declare composite event dividing_barrier member ( wait as w )
+  when w.pattern = 'wait_at_barrier' and w.without_share >= 2 %;
+declare problem for dividing_barrier parameters (
+  name = "dividing_barrier",
+  description = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, although other ranks are late after it.",
+  verdict = if(w.without_saving < w.noise, "", "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, although other ranks
+            are late after it: removing it, if it orders nothing that MPI does not see,"),
+  advice = "remove {w.operation} if it orders nothing that MPI does not see (files, shared memory, a measurement): then ranks that
+            are late ahead of it catch up before the next call that holds them",
+  duration = w.duration, saving = w.without_saving, predicted = true );
+
 # Everybody has arrived and left late all the same: the operation itself takes time after the last arrival.
 declare problem for completion parameters (
   name = "slow_completion",
