@@ -42384,9 +42384,9 @@ declare problem for dividing_barrier parameters (
   name = "dividing_barrier",
   description = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, although other ranks are late after it.",
   verdict = if(w.without_saving < w.noise, "", "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, although other ranks
-            are late after it: removing it, if it orders nothing that MPI does not see,"),
-  advice = "remove {w.operation} if it orders nothing that MPI does not see (files, shared memory, a measurement): then ranks that
-            are late ahead of it catch up before the next call that holds them",
+            are late after it: removing it, if nothing depends on it,"),
+  advice = "remove {w.operation} if nothing depends on it (one-sided access, receives from any source, files, shared memory, a
+            measurement): ranks that are late ahead of it then catch up before the next call that holds them",
   duration = w.duration, saving = w.without_saving, predicted = true );
 
 # Everybody has arrived and left late all the same: the operation itself takes time after the last arrival.
