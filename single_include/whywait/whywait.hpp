@@ -42379,7 +42379,7 @@ declare problem for needless_barrier parameters (
 # Ranks that are late ahead of a barrier and ranks that are late after it each make the others wait. Without it the run would take as
 # long as the rank that is late most in all; what that saves is known from the virtual clocks.
 declare composite event dividing_barrier member ( wait as w )
-  when w.pattern = 'wait_at_barrier' and w.without_share >= 2 %;
+  when w.pattern = 'wait_at_barrier' and w.operation_call = 'MPI_Barrier' and w.without_share >= 2 %;
 declare problem for dividing_barrier parameters (
   name = "dividing_barrier",
   description = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, although other ranks are late after it.",

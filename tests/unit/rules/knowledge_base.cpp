@@ -153,10 +153,12 @@ whywait::base::vector<scenario> scenarios() {
          wait_fact(s, "wait_at_barrier");
          rules::row_writer(s, "barrier_use").set("site", 7).set("calls", 100).set("before_collective", nearly ? 99 : 100);
        }});
-  all.push_back(
-      {"dividing_barrier", [](rules::event_store& s, rules::trouble&, bool nearly) {
-         wait_fact(s, "wait_at_barrier").set("without_saving", nearly ? 0.19 : 0.2).set("without_share", nearly ? 0.019 : 0.02);
-       }});
+  all.push_back({"dividing_barrier", [](rules::event_store& s, rules::trouble&, bool nearly) {
+                   wait_fact(s, "wait_at_barrier")
+                       .set("operation_call", "MPI_Barrier")
+                       .set("without_saving", nearly ? 0.19 : 0.2)
+                       .set("without_share", nearly ? 0.019 : 0.02);
+                 }});
   all.push_back({"slow_completion", [](rules::event_store& s, rules::trouble&, bool nearly) {
                    rules::row_writer(s, "completion")
                        .set("site", "MPI_Allreduce (main.cpp:44)")
