@@ -14,11 +14,12 @@ def _sample():
     return time.monotonic(), busy, own
 
 
-def attempts(tries, pause=0):
+def attempts(tries, pause=0, calm=None):
     """The numbers 1, 2, ... of attempts: `tries` of them, and up to three times as many if others disturb them.
 
     The caller leaves the loop when an attempt succeeds, and the last failure counts. `pause`: seconds to wait after the first
-    disturbed attempt, twice as many after the second, and so on.
+    disturbed attempt, twice as many after the second, and so on. `calm`: a list to which True is added after each attempt that
+    failed undisturbed.
     """
     undisturbed = 0
     for number in range(1, 3 * tries + 1):
@@ -32,5 +33,7 @@ def attempts(tries, pause=0):
                 time.sleep(pause * (number - undisturbed))
             continue
         undisturbed += 1
+        if calm is not None:
+            calm.append(True)
         if undisturbed == tries:
             return
