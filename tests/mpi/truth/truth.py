@@ -454,35 +454,38 @@ def main():
         return outcome(folder, c.ranks, done.stderr)
 
     def attempt(c, folder, shortest):
-        problems, held, count = [], [], [0]
+        broken, problems, held, count = [], [], [], [0]  # broken: what no other program excuses
 
         def one(arguments, question=None):
             count[0] += 1
             r = execute(c, folder / str(count[0]), arguments, question)
-            problems.extend(f"contradiction: {x}" for x in consistent.contradictions(r.report, r.text))
+            broken.extend(f"contradiction: {x}" for x in consistent.contradictions(r.report, r.text))
             if r.run["undescribed_seconds"] > 0:
-                problems.append(f"no rule describes {r.run['undescribed_seconds']:.3f} s of waiting")
+                broken.append(f"no rule describes {r.run['undescribed_seconds']:.3f} s of waiting")
             shortest[count[0]] = min(r, shortest.get(count[0], r), key=lambda x: x.seconds)
             return shortest[count[0]]
 
         try:
             problems.extend(c.check(c, one, held))
         except (RuntimeError, subprocess.TimeoutExpired) as error:
-            problems.append(str(error))
-        return problems, held
+            broken.append(str(error))
+        return broken, problems, held
 
     def judge(c):
         folder = options.work / re.sub(r"[^a-z0-9]+", "_", c.name)
-        shortest, calm = {}, []  # shortest: by the position in the check
-        for _ in attempts(1 if undecided else options.tries, pause=1, calm=calm):
-            problems, held = attempt(c, folder, shortest)
+        shortest, decided = {}, []  # shortest: by the position in the check; decided: failed undisturbed, or broken
+        for _ in attempts(1 if undecided else options.tries, pause=1, calm=decided):
+            broken, problems, held = attempt(c, folder, shortest)
+            if broken:
+                decided.append(True)
+                problems = broken + problems
             if not problems:
                 break
-        if problems and not calm:
+        if problems and not decided:
             undecided.append(c.name)
-        verdict = "ok: " if not problems else "FAILED: " if calm else "NOT DECIDED on this busy machine: "
+        verdict = "ok: " if not problems else "FAILED: " if decided else "NOT DECIDED on this busy machine: "
         print("\n  ".join([verdict + c.name] + problems), flush=True)
-        return not problems or not calm, held if calm or not problems else []
+        return not problems or not decided, held if decided or not problems else []
 
     undecided = []  # cases
     wanted = [c for c in cases(options.mpi == "mpich", options.sizes == "all")
