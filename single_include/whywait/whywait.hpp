@@ -27654,7 +27654,7 @@ class clock_stage final : public explain::rank_clocks {
   }
 
   /// Lists all questions: ideal networks; those of the settings; those
-  /// of the blocks in `in`, twice as fast; of the sends in it, and of the balanced blocks. Leaves the guess in `in`.
+  /// of the blocks in `in`, twice as fast; of the sends and the barrier in it, and of the balanced blocks. Leaves the guess in `in`.
   base::vector<explain::what_if> questions(const explain::options& settings, ideal_networks ideal,
                                            base::packet_reader& in) const {
     base::vector<explain::what_if> all;
@@ -27670,7 +27670,7 @@ class clock_stage final : public explain::rank_clocks {
     get_all(in, sends);
     for (std::size_t i = 0; i != sends.size(); ++i)
       if (i == 0 || sends[i].block != sends[i - 1].block) add(all, {sends[i].block, 1.0, -1, true});
-    if (const auto barrier = in.get<core::stable_key>()) add(all, {explain::call_key(barrier), 0.0, -1, false, true});
+    if (const auto barrier = in.get<core::stable_key>()) add(all, {explain::call_key(barrier), 1.0, -1, false, true});
     for (std::size_t i = 0; i != balances_.size(); ++i) add(all, {balances_[i].block, 1.0, static_cast<std::int32_t>(i)});
     return all;
   }
@@ -42382,9 +42382,11 @@ declare composite event dividing_barrier member ( wait as w )
   when w.pattern = 'wait_at_barrier' and w.operation_call = 'MPI_Barrier' and w.without_share >= 2 %;
 declare problem for dividing_barrier parameters (
   name = "dividing_barrier",
-  description = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, although other ranks are late after it.",
-  verdict = if(w.without_saving < w.noise, "", "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, although other ranks
-            are late after it: removing it, if nothing depends on it,"),
+  description = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, "
+                + if(w.late_others = 'one another', "now one and now another is late.", "although other ranks are late after it."),
+  verdict = if(w.without_saving < w.noise, "", "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, "
+            + if(w.late_others = 'one another', "now one and now another is late", "although other ranks are late after it")
+            + ": removing it, if nothing depends on it,"),
   advice = "remove {w.operation} if nothing depends on it (one-sided access, receives from any source, files, shared memory, a
             measurement): ranks that are late ahead of it then catch up before the next call that holds them",
   duration = w.duration, saving = w.without_saving, predicted = true );
@@ -51486,7 +51488,7 @@ inline std::string other_worlds_words(const result& r) {
          calls_text(r.other_worlds.calls);
 }
 
-/// Bytes that the ranks sent, without those to other machines.
+/// Bytes that the ranks sent. `also_network`: also those to other machines.
 inline double bytes_sent(const result& r, bool also_network) noexcept {
   double bytes = 0;
   for (const traffic_entry& t : r.profile.messages)

@@ -145,7 +145,7 @@ class clock_stage final : public explain::rank_clocks {
   }
 
   /// Lists all questions: ideal networks; those of the settings; those
-  /// of the blocks in `in`, twice as fast; of the sends in it, and of the balanced blocks. Leaves the guess in `in`.
+  /// of the blocks in `in`, twice as fast; of the sends and the barrier in it, and of the balanced blocks. Leaves the guess in `in`.
   base::vector<explain::what_if> questions(const explain::options& settings, ideal_networks ideal,
                                            base::packet_reader& in) const {
     base::vector<explain::what_if> all;
@@ -161,7 +161,7 @@ class clock_stage final : public explain::rank_clocks {
     get_all(in, sends);
     for (std::size_t i = 0; i != sends.size(); ++i)
       if (i == 0 || sends[i].block != sends[i - 1].block) add(all, {sends[i].block, 1.0, -1, true});
-    if (const auto barrier = in.get<core::stable_key>()) add(all, {explain::call_key(barrier), 0.0, -1, false, true});
+    if (const auto barrier = in.get<core::stable_key>()) add(all, {explain::call_key(barrier), 1.0, -1, false, true});
     for (std::size_t i = 0; i != balances_.size(); ++i) add(all, {balances_[i].block, 1.0, static_cast<std::int32_t>(i)});
     return all;
   }

@@ -184,7 +184,7 @@ inline std::string other_worlds_words(const result& r) {
          calls_text(r.other_worlds.calls);
 }
 
-/// Bytes that the ranks sent, without those to other machines.
+/// Bytes that the ranks sent. `also_network`: also those to other machines.
 inline double bytes_sent(const result& r, bool also_network) noexcept {
   double bytes = 0;
   for (const traffic_entry& t : r.profile.messages)

@@ -218,7 +218,7 @@ TEST_CASE("where threads work that were not recorded there is no verdict, and no
   CHECK(contains(reports::unrecorded_words(r), "OpenMP teams of more than 256 threads are not"));
 }
 
-TEST_CASE("what is neither code nor waiting is called transfer, with the calls that take it") {
+TEST_CASE("what is neither code nor waiting is called transfer, with the call that takes most of it") {
   reports::result r = fine();
   CHECK(reports::transfer_words(r).empty());
   r.ledger.efficiency.parallel = 0.3;

@@ -113,9 +113,11 @@ declare composite event dividing_barrier member ( wait as w )
   when w.pattern = 'wait_at_barrier' and w.operation_call = 'MPI_Barrier' and w.without_share >= 2 %;
 declare problem for dividing_barrier parameters (
   name = "dividing_barrier",
-  description = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, although other ranks are late after it.",
-  verdict = if(w.without_saving < w.noise, "", "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, although other ranks
-            are late after it: removing it, if nothing depends on it,"),
+  description = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, "
+                + if(w.late_others = 'one another', "now one and now another is late.", "although other ranks are late after it."),
+  verdict = if(w.without_saving < w.noise, "", "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, "
+            + if(w.late_others = 'one another', "now one and now another is late", "although other ranks are late after it")
+            + ": removing it, if nothing depends on it,"),
   advice = "remove {w.operation} if nothing depends on it (one-sided access, receives from any source, files, shared memory, a
             measurement): ranks that are late ahead of it then catch up before the next call that holds them",
   duration = w.duration, saving = w.without_saving, predicted = true );
