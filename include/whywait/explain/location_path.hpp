@@ -274,13 +274,16 @@ class location_path {
     w.since_ns = base.at_ns;
     w.explained = true;
     if (partial_path) w.trust = std::max(w.trust, quality::bounded);
+    // The stretches of a thread that makes no operations of all ranks are no measure for those of one that does.
+    const bool comparable =
+        (own_.stretch() == own_visits::undivided) == (scratch_->taken.head.stretch == own_visits::undivided);
     for (std::uint32_t b = 0; b != incoming.size(); ++b) {
       const path_use &mine = profile_[b], &theirs = incoming[b];
       if (mine.same(theirs)) continue;
       residual_term& t = w.terms.emplace_back();
       t.block = (*blocks_)[b].block;
       t.within = (*blocks_)[b].within;
-      const same_place at(own_[b], mine, theirs, base[b], scratch_->totals[b]);
+      const same_place at(own_[b], mine, theirs, base[b], comparable ? scratch_->totals[b] : 0);
       static_cast<residual_sums&>(t) = difference(mine.since(base[b]), theirs.since(base[b]), theirs.own(), at);
       scratch_->term_blocks.push_back(b);
       inherited_ns += t.inherited_ns;
