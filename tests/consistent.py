@@ -280,7 +280,7 @@ class checker:
             self.expect(close(b["seconds"] + b["saving_seconds"], length), place, "saves", b["saving_seconds"], "of", length,
                         "which leaves", b["seconds"])
             self.expect(most(b["saving_seconds"], length) and b["saving_seconds"] >= 0, place, "saves", b["saving_seconds"])
-            self.expect(2 <= b["among"] <= run["ranks"], place, "among", b["among"])
+            self.expect(2 <= b["among"] <= run["locations"], place, "among", b["among"])
 
     def prediction(self, p):
         if not p:

@@ -20215,6 +20215,12 @@ inline core::stable_key order_key(const location_history& here, const communicat
   return core::combine(comm.id, static_cast<std::uint64_t>(instance));
 }
 
+/// Whether unmarked code of a thread counts as its work: of the main thread of a rank, and of one whose waits for other threads are
+/// recorded. Any other one may sleep there. O(1).
+inline bool works_unmarked(const location_history& here) noexcept {
+  return here.thread == 0 || (here.carried < here.records.size() && core::is_of_threads(here.records[here.carried].call));
+}
+
 /// The number of collectives of one process with one order_key.
 struct collective_count {
   core::stable_key key;
@@ -20265,7 +20271,7 @@ constexpr core::stable_key files_key() noexcept { return core::combine(3, 0x6e65
 constexpr core::stable_key node_network_key() noexcept { return core::combine(2, 0x6e6574776f726bu); }
 
 /// One change of a hypothetical run: `block` takes `factor` times as long (0.5: twice as fast, 0: no time). With `balanced`
-/// all ranks that run it take equally long in it instead, in each part of the run. With
+/// all threads that run it take equally long in it instead, in each part of the run. With
 /// `sends_first` nothing takes another time, but messages are sent before the work in `block` that their sender did since it
 /// last received anything. With `removed` no rank waits in the call that `block` is.
 struct change {
@@ -20289,29 +20295,36 @@ struct what_if_answer {
   std::int64_t saving_ns = 0;  ///< time of the run without changes minus total_ns
 };
 
-/// What balancing one block over the ranks that run it would save.
+/// A thread of a rank.
+struct thread_of_rank {
+  std::int32_t rank = 0, thread = 0;
+  std::int64_t number() const noexcept { return std::int64_t{rank} << 32 | thread; }
+  friend bool operator==(thread_of_rank a, thread_of_rank b) noexcept { return a.number() == b.number(); }
+};
+
+/// What balancing one block would save, over the ranks that run it, or over their threads if several threads of a rank do.
 struct balance_answer {
   core::stable_key block = 0;  ///< unmarked_key(), a key of unmarked code between two functions or after a call, or a block
   core::stable_key piece = 0;  ///< the block, or the longest of the blocks of that rank that it joins
   core::stable_key first = 0, second = 0;  ///< call sites around a single piece of unmarked code
   core::stable_key joined = 0;             ///< key of all code between the same functions as that piece; 0: not known
-  std::int32_t rank = 0;       ///< the rank that spends most time in it
-  std::int32_t ranks = 0;      ///< number of ranks that run it
-  std::int32_t among = 0;  ///< ranks that share it once balanced: those that run it, or all of the run if surely only one does
-  std::int32_t pieces = 1;  ///< number of blocks of that rank that it joins
+  std::int32_t rank = 0, thread = 0;  ///< the thread that spends most time in it
+  std::int32_t ranks = 0;      ///< number of threads that run it: with one thread each, of ranks
+  std::int32_t among = 0;  ///< those that share it once balanced: that run it, or all ranks of the run if surely only one does
+  std::int32_t pieces = 1;  ///< number of blocks of that thread that it joins
   bool unmarked = false;  ///< code outside any region
   bool after = false;  ///< all unmarked code after one call, to whatever call each rank makes next
-  bool several = false;  ///< in some epochs another rank spends most time in it
+  bool several = false;  ///< in some epochs another thread spends most time in it
   bool moves = false;  ///< the imbalance lies now here, now there, and evening it out saves clearly more than `saving_ns`
   bool bounded = false;  ///< `saving_ns` is at most that: all processors are busy then
   bool region = false;  ///< marked code; neither: start-up, or inside a call
-  std::int64_t most_ns = 0;  ///< time of that rank in it
-  std::int64_t sum_ns = 0;  ///< time of all ranks in it
-  std::int64_t visits = 0;  ///< of all ranks
-  std::int32_t slow_ranks = 0;  ///< ranks that take nearly as long as that rank, which is one of them
-  std::int32_t slow[4] = {};  ///< the first of them
+  std::int64_t most_ns = 0;  ///< time of that thread in it
+  std::int64_t sum_ns = 0;  ///< time of all threads in it
+  std::int64_t visits = 0;  ///< of all threads
+  std::int32_t slow_ranks = 0;  ///< threads that take nearly as long as that one, which is one of them
+  thread_of_rank slow[4] = {};  ///< the first of them
   std::int64_t slow_ns = 0;  ///< their time in it
-  std::int64_t others_ns = 0;  ///< if one rank runs it: the most that another rank computes
+  std::int64_t others_ns = 0;  ///< if one thread runs it: the most that another one computes
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
 };
 
@@ -21629,66 +21642,71 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// One piece of unmarked code of one rank: the time and number of visits between two of its call sites.
+/// One piece of unmarked code of one thread of a rank: the time and number of visits between two of its call sites.
 struct unmarked_piece {
   core::stable_key block, first, second;
   std::int64_t ns, visits;
+  std::uint32_t location = 0;
+  bool main = true;  ///< of the main thread
 };
 
 /// The unmarked code of one rank, joined: all of it, that between calls in the same two functions, and that after each call. Ranks
 /// with other neighbours make the calls around the same code in other lines, so that only the functions tell that it is the same;
 /// code that one rank runs clearly more often is another. Ranks with another part in the program go on from the same call to
-/// other calls.
+/// other calls. Of further threads only what lies between calls in the same two functions is joined.
 class joined_code {
  public:
-  /// Adds the sums to `own`, the time of the rank by block, ascending. Asks for the functions of pieces that make at least 1 %
-  /// of it. O(pieces log pieces).
-  void join(base::pod_vector<unmarked_piece>& pieces, explain::function_names* functions,
-            base::pod_vector<explain::block_time>& own) {
-    std::int64_t whole_ns = 0;
-    for (const explain::block_time& b : own) whole_ns += b.ns;
+  /// The time of each location of a rank by block, ascending.
+  using time_by_location = base::vector<base::pod_vector<explain::block_time>>;
+
+  /// Adds the sums to `own`. Asks for the functions of pieces that make at least 1 % of it. O(pieces log pieces).
+  void join(base::pod_vector<unmarked_piece>& pieces, explain::function_names* functions, time_by_location& own) {
+    base::pod_vector<std::int64_t> whole_ns(own.size(), 0);
+    for (std::size_t l = 0; l != own.size(); ++l)
+      for (const explain::block_time& b : own[l]) whole_ns[l] += b.ns;
     small_stable_sort(pieces, [](const unmarked_piece& a, const unmarked_piece& b) { return a.ns > b.ns; });
-    base::key_map visits_of;
-    base::pod_vector<std::int64_t> visits;
+    base::key_map first_of, number_of;  // in of_blocks_: by functions, the block that has the visits of all; by block
     for (const unmarked_piece& p : pieces) {
-      of_blocks_.push_back({p.block, 0, 0, 0, p.first, p.second, false, p.block});
-      if (functions == nullptr || p.ns < whole_ns / 100 || p.first == 0 || p.second == 0) continue;
-      const explain::source_keys from = functions->source_of(p.first), to = functions->source_of(p.second);
-      if (from.function == 0 || to.function == 0) continue;
-      const core::stable_key key = core::combine(from.function, to.function);
-      of_blocks_.back().piece = key;
-      if (from.line != 0 && to.line != 0) of_blocks_.back().lines = core::combine(from.line, to.line);
-      const std::uint32_t at = visits_of.intern(key, static_cast<std::uint32_t>(visits.size()));
-      if (at == visits.size()) visits.push_back(0);
-      visits[at] += p.visits;
+      const auto fresh = static_cast<std::uint32_t>(of_blocks_.size());
+      const std::uint32_t number = number_of.intern(p.block, fresh);
+      if (number == fresh) enter(p, p.ns >= whole_ns[p.location] / 100 ? functions : nullptr);
+      const core::stable_key key = of_blocks_[number].piece;
+      if (key != 0) of_blocks_[first_of.intern(key, number)].visits += p.visits;
     }
-    for (std::size_t i = 0; i != pieces.size(); ++i) {
-      add(explain::unmarked_key(), pieces[i]);
-      if (pieces[i].first != 0) add(explain::after_key(pieces[i].first), pieces[i], true);
-      core::stable_key& key = of_blocks_[i].piece;
-      if (key == 0) continue;
-      key = core::combine(key, how_often(visits[visits_of.find(key)]));
-      add(key, pieces[i]);
+    for (sum& s : of_blocks_)
+      if (s.piece != 0) s.piece = core::combine(s.piece, how_often(of_blocks_[first_of.find(s.piece)].visits));
+    std::uint32_t entered = 0;
+    for (const unmarked_piece& p : pieces) {
+      const std::uint32_t number = number_of.find(p.block);
+      const std::int32_t another = number == entered ? 1 : 0;  // the first piece of its block
+      entered += static_cast<std::uint32_t>(another);
+      if (p.main) add(explain::unmarked_key(), p, false, another, own);
+      if (p.main && p.first != 0) add(explain::after_key(p.first), p, true, another, own);
+      if (const core::stable_key key = of_blocks_[number].piece) add(key, p, false, another, own);
     }
     small_stable_sort(of_blocks_, [](const sum& a, const sum& b) { return a.block < b.block; });
-    for (const sum& s : sums_) own.push_back({s.block, s.ns, 0});
-    small_stable_sort(own, [](const explain::block_time& a, const explain::block_time& b) { return a.block < b.block; });
+    for (base::pod_vector<explain::block_time>& here : own)
+      base::sort_and_join(
+          here, [](const explain::block_time& a, const explain::block_time& b) { return a.block < b.block; },
+          [](explain::block_time& to, const explain::block_time& b) { to.ns += b.ns; });
   }
 
-  /// The longest piece that a key of joined code stands for; the key itself if it is none.
-  core::stable_key longest_of(core::stable_key key) const noexcept {
-    const sum* const joined = find_sum(key);
-    return joined != nullptr ? joined->piece : key;
-  }
-  /// Whether a key stands for all code after one call.
-  bool is_after(core::stable_key key) const noexcept {
-    const sum* const joined = find_sum(key);
-    return joined != nullptr && joined->after;
-  }
-  /// The number of pieces that a key stands for.
-  std::int32_t pieces_of(core::stable_key key) const noexcept {
-    const sum* const joined = find_sum(key);
-    return joined != nullptr ? joined->pieces : 1;
+  /// Sets what `e.block` stands for: the longest piece and the number of pieces of joined code, the calls around a piece and the key
+  /// that joins it.
+  void describe(explain::balance_answer& e) const noexcept {
+    e.piece = e.block;
+    if (const sum* const joined = find_sum(e.block)) {
+      e.piece = joined->piece;
+      e.pieces = joined->pieces;
+      e.after = joined->after;
+      e.unmarked = true;
+    }
+    if (const sum* const piece = find(e.block)) {
+      e.first = piece->first;
+      e.second = piece->second;
+      e.joined = piece->piece;
+      e.unmarked = true;
+    }
   }
   /// The key of the code between the same functions as a piece; 0: none.
   core::stable_key key_of(core::stable_key block) const noexcept {
@@ -21700,27 +21718,15 @@ class joined_code {
     const sum* const piece = find(block);
     return piece != nullptr ? piece->lines : block;
   }
-  /// The call sites around a piece; 0 of other blocks.
-  struct call_pair {
-    core::stable_key first, second;
-  };
-  call_pair around(core::stable_key block) const noexcept {
-    const sum* const piece = find(block);
-    return piece != nullptr ? call_pair{piece->first, piece->second} : call_pair{0, 0};
-  }
-  /// Whether a block is a piece of unmarked code.
-  bool is_piece(core::stable_key block) const noexcept { return find(block) != nullptr; }
-  /// Whether a block is a piece of unmarked code, or joins such pieces.
-  bool is_unmarked(core::stable_key block) const noexcept { return find(block) != nullptr || find_sum(block) != nullptr; }
 
  private:
   struct sum {
     core::stable_key block, piece;
-    std::int64_t ns;
     std::int32_t pieces;
     core::stable_key first, second;  ///< call sites around a piece
     bool after = false;  ///< all code after one call
     core::stable_key lines = 0;  ///< around a piece
+    std::int64_t visits = 0;  ///< of the first piece between two functions: of all
   };
 
   // Equal for numbers of visits that differ by less than about a quarter, but for those on both sides of a limit.
@@ -21737,11 +21743,22 @@ class joined_code {
     const std::uint32_t at = numbers_.find(key);
     return at != base::key_map::none ? &sums_[at] : nullptr;
   }
-  void add(core::stable_key key, const unmarked_piece& p, bool after = false) {  // the longest piece comes first
+  // The longest piece comes first. `another`: 1 if it is the first of its block.
+  [[gnu::noinline]] void add(core::stable_key key, const unmarked_piece& p, bool after, std::int32_t another,
+                             time_by_location& own) {
     const std::uint32_t at = numbers_.intern(key, static_cast<std::uint32_t>(sums_.size()));
-    if (at == sums_.size()) sums_.push_back({key, p.block, 0, 0, 0, 0, after});
-    sums_[at].ns += p.ns;
-    ++sums_[at].pieces;
+    if (at == sums_.size()) sums_.push_back({key, p.block, 0, 0, 0, after});
+    sums_[at].pieces += another;
+    own[p.location].push_back({key, p.ns, 0});
+  }
+  // Enters a block, with the functions that its calls are in.
+  void enter(const unmarked_piece& p, explain::function_names* functions) {
+    of_blocks_.push_back({p.block, 0, 0, p.first, p.second, false, p.block});
+    if (functions == nullptr || p.first == 0 || p.second == 0) return;
+    const explain::source_keys from = functions->source_of(p.first), to = functions->source_of(p.second);
+    if (from.function == 0 || to.function == 0) return;
+    of_blocks_.back().piece = core::combine(from.function, to.function);
+    if (from.line != 0 && to.line != 0) of_blocks_.back().lines = core::combine(from.line, to.line);
   }
 
   base::key_map numbers_;  ///< in sums_
@@ -21848,7 +21865,8 @@ class asked_code {
         plan_(plan),
         asked_(asked),
         joined_(joined),
-        unmarked_(plan.number_of(explain::unmarked_key())) {}
+        unmarked_(here.thread == 0 ? plan.number_of(explain::unmarked_key()) : clock_plan::none),
+        works_(explain::works_unmarked(here)) {}
 
   /// The step after those before the next record.
   std::uint64_t step() const noexcept { return step_; }
@@ -21880,7 +21898,7 @@ class asked_code {
       };
       use(code.own);
       const bool may_wait = room_ns == begin_ns - now_ns && explain::is_between_polls(here_, record);  // not to be balanced
-      if (here_.thread == 0 && !may_wait) {
+      if (!may_wait) {
         use(unmarked_);
         use(code.joined);
         use(code.after);
@@ -21909,8 +21927,8 @@ class asked_code {
       const core::stable_key site = key_of(first), between = explain::between_key(site, key_of(second));
       const core::stable_key joined = joined_.key_of(between);
       return numbers{between, joined_.lines_of(between), plan_.number_of(between),
-                     joined != 0 ? plan_.number_of(joined) : clock_plan::none,
-                     site != 0 ? plan_.number_of(explain::after_key(site)) : clock_plan::none};
+                     joined != 0 && works_ ? plan_.number_of(joined) : clock_plan::none,
+                     site != 0 && here_.thread == 0 ? plan_.number_of(explain::after_key(site)) : clock_plan::none};
     });
   }
   core::stable_key key_of(std::uint32_t site) const noexcept {
@@ -21923,6 +21941,7 @@ class asked_code {
   const base::pod_vector<std::uint32_t>& asked_;
   const joined_code& joined_;
   std::uint32_t unmarked_;
+  bool works_;
   std::uint64_t step_ = 0, code_end_ = 0;
   std::uint32_t last_site_ = no_site;  ///< of the last call that ended a piece of unmarked code
   bool visited_ = false;
@@ -22309,17 +22328,19 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// What each visit of one rank would take in the run in which a block is balanced: in each part of the run (balance_course) the
-/// ranks take equally long, and visits between the same calls take equally long. Two walks through the records; 16 bytes per
-/// part, block and place in the program. Not thread safe.
+/// What each visit of the threads of one rank would take in the run in which a block is balanced: in each part of the run
+/// (balance_course) the threads that run it take equally long, and visits between the same calls take equally long. Two walks through
+/// the records; 16 bytes per part, block, thread and place in the program. Not thread safe.
 class balanced_time {
  public:
   /// Measures the rank's own course of each block in `blocks`, the blocks of the balanced questions in their order.
   void read(const explain::rank_history& rank, const base::pod_vector<explain::balance_answer>& blocks,
             const joined_code& joined) {
     courses_.assign(blocks.size(), {});
+    own_.assign(rank.locations.size() * blocks.size(), {});
     places_.clear();
-    places_.resize(blocks.size());
+    places_.resize(own_.size());
+    most_places_ = std::max<std::size_t>(4, 64 / std::max<std::size_t>(1, rank.locations.size()));
     limits_.clear();
     base::vector<explain::what_if> questions;
     for (std::size_t q = 0; q != blocks.size(); ++q) {
@@ -22329,24 +22350,25 @@ class balanced_time {
     const clock_plan plan(questions.data(), questions.size(), false);
     base::pod_vector<std::uint32_t> numbers;
     number_blocks(rank, plan, numbers);
+    const base::pod_vector<std::int64_t> ends_ns = stretch_ends(rank);
     for (std::size_t l = 0; l != rank.locations.size(); ++l) {
-      limit_parts(rank, l, plan, numbers, joined);
+      limit_parts(rank, l, plan, numbers, joined, ends_ns);
       part_position at = begin_location(l);
       walk(
-          rank, l, plan, numbers, joined, [](bool) {},
+          rank, l, plan, numbers, joined, [](std::int64_t) {},
           [this, &at](std::size_t q, core::stable_key place, std::int64_t visits, std::int64_t ns) {
             const std::size_t p = part_of(at, q, visits);
-            balance_course& c = courses_[q];
+            balance_course& c = own_[at.first + q];
             c.ns[p] += ns;
             c.visits[p] += visits;
             c.ranks[p] = 1;
-            if (use* const u = places_[q].of(place)) {
+            if (use* const u = places_[at.first + q].of(place, most_places_)) {
               u[p].ns += ns;
               u[p].visits += visits;
             }
           });
+      for (std::size_t q = 0; q != blocks.size(); ++q) courses_[q].add(own_[at.first + q]);
     }
-    own_ = courses_;
   }
   void write(base::packet& out) const { put_all(out, courses_); }
   /// Adds what another rank's `write` wrote.
@@ -22362,13 +22384,16 @@ class balanced_time {
     each_.resize(courses_.size());
     factors_.clear();
     for (std::size_t q = 0; q != courses_.size(); ++q) {
+      each_[q] = courses_[q].together(blocks[q].ranks);
+      courses_[q].join(each_[q]);
+    }
+    for (std::size_t i = 0; i != own_.size(); ++i) {
+      const std::size_t q = i % courses_.size(), each = each_[q];
       const explain::balance_answer& b = blocks[q];
-      const std::size_t each = each_[q] = courses_[q].together(b.ranks);
-      courses_[q].join(each);
-      own_[q].join(each);
-      places_[q].join(each);
+      own_[i].join(each);
+      places_[i].join(each);
       for (std::size_t p = 0; p != balance_course::parts; ++p) {
-        const balance_course &all = courses_[q], &own = own_[q];
+        const balance_course &all = courses_[q], &own = own_[i];
         const bool known = p < balance_course::parts / each && own.ns[p] > 0;
         const std::int64_t among = b.among > b.ranks ? b.among : std::max<std::int64_t>(1, all.ranks[p]);
         const double mean = known ? static_cast<double>(all.ns[p]) / static_cast<double>(among) : 0;
@@ -22376,13 +22401,13 @@ class balanced_time {
       }
     }
   }
-  /// The time of this rank in a block.
-  std::int64_t own_ns(std::size_t q) const noexcept {
+  /// The time of a location of this rank in a block.
+  std::int64_t own_ns(std::size_t location, std::size_t q) const noexcept {
     std::int64_t sum = 0;
-    for (std::size_t p = 0; p != balance_course::parts / each_[q]; ++p) sum += own_[q].ns[p];
+    for (std::size_t p = 0; p != balance_course::parts / each_[q]; ++p) sum += own_[location * courses_.size() + q].ns[p];
     return sum;
   }
-  /// Visits of all ranks.
+  /// Visits of all threads of all ranks.
   std::int64_t all_visits(std::size_t q) const noexcept {
     std::int64_t sum = 0;
     for (std::size_t p = 0; p != balance_course::parts / each_[q]; ++p) sum += courses_[q].visits[p];
@@ -22391,6 +22416,7 @@ class balanced_time {
 
   /// Where a walk through the code of a location is.
   struct part_position {
+    std::size_t first = 0;  ///< of the location: its blocks in the lists by location and question
     const std::int64_t* limits = nullptr;  ///< by question and part: visits at its end
     base::pod_vector<std::int64_t> done;  ///< by question: visits so far
     base::pod_vector<std::size_t> part;  ///< by question
@@ -22398,7 +22424,8 @@ class balanced_time {
   /// Begins a walk, in the order of the records. Valid until `read`.
   part_position begin_location(std::size_t location) const {
     part_position at;
-    at.limits = limits_.data() + location * courses_.size() * balance_course::parts;
+    at.first = location * courses_.size();
+    at.limits = limits_.data() + at.first * balance_course::parts;
     at.done.assign(courses_.size(), 0);
     at.part.assign(courses_.size(), 0);
     return at;
@@ -22407,11 +22434,11 @@ class balanced_time {
   std::int64_t saved_ns(part_position& at, std::size_t q, core::stable_key place, std::int64_t visits,
                         std::int64_t ns) const noexcept {
     const std::size_t p = part_of(at, q, visits) / each_[q];
-    const use* const u = places_[q].find(place);
+    const use* const u = places_[at.first + q].find(place);
     const double now = u != nullptr && u[p].visits > 0
                            ? static_cast<double>(u[p].ns) * static_cast<double>(visits) / static_cast<double>(u[p].visits)
                            : static_cast<double>(ns);
-    return ns - core::nearest(now * factors_[q * balance_course::parts + p]);
+    return ns - core::nearest(now * factors_[(at.first + q) * balance_course::parts + p]);
   }
 
  private:
@@ -22422,7 +22449,7 @@ class balanced_time {
   class by_place {
    public:
     // Null beyond `most` places.
-    use* of(core::stable_key place) {
+    use* of(core::stable_key place, std::size_t most) {
       const auto fresh = static_cast<std::uint32_t>(uses_.size() / balance_course::parts);
       if (fresh == most && numbers_.find(place) == base::key_map::none) return nullptr;
       const std::uint32_t at = numbers_.intern(place, fresh);
@@ -22447,15 +22474,31 @@ class balanced_time {
     }
 
    private:
-    static constexpr std::uint32_t most = 64;
     base::key_map numbers_;
     base::pod_vector<use> uses_;
   };
 
-  // Calls used(question, place, visits, ns) for all code of a location, and passed(whether it was of all ranks) after each record.
-  template <class Passed, class Used>
+  // When the stretches between operations of all ranks end, for all threads of the rank: as the one that takes part leaves them.
+  static base::pod_vector<std::int64_t> stretch_ends(const explain::rank_history& rank) {
+    base::pod_vector<std::int64_t> ends_ns;
+    for (const explain::location_history& here : rank.locations) {
+      if (!explain::location_steps::meets_all(rank, here)) continue;
+      explain::location_walk walk(rank);
+      for (std::size_t i = 0; i != here.records.size(); ++i) {
+        walk.step(here.records[i]);
+        if (explain::location_steps::of_all(rank, here.records[i])) ends_ns.push_back(walk.leave_ns());
+      }
+      break;
+    }
+    return ends_ns;
+  }
+
+  // Calls used(question, place, visits, ns) for all code of a location, and passed(when it left it) after each record.
+  using passed_call = explain::borrowed<void(std::int64_t)>;
+  using used_call = explain::borrowed<void(std::size_t, core::stable_key, std::int64_t, std::int64_t)>;
   static void walk(const explain::rank_history& rank, std::size_t location, const clock_plan& plan,
-                   const base::pod_vector<std::uint32_t>& numbers, const joined_code& joined, Passed&& passed, Used&& used) {
+                   const base::pod_vector<std::uint32_t>& numbers, const joined_code& joined, passed_call passed,
+                   used_call used) {
     const explain::location_history& here = rank.locations[location];
     asked_code code(rank, here, plan, numbers, joined);
     explain::location_walk walk(rank);
@@ -22474,21 +22517,17 @@ class balanced_time {
                   });
       if (end) return;
       now_ns = walk.leave_ns();
-      passed(explain::location_steps::of_all(rank, here.records[i]));
+      passed(now_ns);
     }
   }
 
   // Finds how many visits a location has made at the end of each part.
   void limit_parts(const explain::rank_history& rank, std::size_t location, const clock_plan& plan,
-                   const base::pod_vector<std::uint32_t>& numbers, const joined_code& joined) {
+                   const base::pod_vector<std::uint32_t>& numbers, const joined_code& joined,
+                   const base::pod_vector<std::int64_t>& ends_ns) {
     constexpr std::size_t parts = balance_course::parts;
-    const std::size_t count = courses_.size(), first = limits_.size();
+    const std::size_t count = courses_.size(), first = limits_.size(), stretches = ends_ns.size() + 1;
     limits_.resize(first + count * parts, INT64_MAX);
-    const bool divided = explain::location_steps::meets_all(rank, rank.locations[location]);
-    std::size_t stretches = 1;
-    const auto& records = rank.locations[location].records;
-    for (std::size_t i = 0; divided && i != records.size(); ++i)
-      stretches += explain::location_steps::of_all(rank, records[i]) ? 1 : 0;
     base::pod_vector<std::int64_t> before(count, 0), visits(count, 0);  // by block: before the stretch, and in it
     std::size_t stretch = 0, part = 1;
     const auto end_stretch = [&] {
@@ -22504,11 +22543,11 @@ class balanced_time {
     };
     walk(
         rank, location, plan, numbers, joined,
-        [&](bool of_all) {
-          if (of_all && divided) end_stretch();
+        [&](std::int64_t left_ns) {
+          while (stretch != ends_ns.size() && ends_ns[stretch] <= left_ns) end_stretch();
         },
         [&](std::size_t q, core::stable_key, std::int64_t more, std::int64_t) { visits[q] += more; });
-    end_stretch();
+    while (stretch != stretches) end_stretch();
   }
 
   static std::size_t part_of(part_position& at, std::size_t q, std::int64_t visits) noexcept {
@@ -22518,10 +22557,11 @@ class balanced_time {
     return at.part[q];
   }
 
-  base::pod_vector<balance_course> courses_, own_;
-  base::vector<by_place> places_;  ///< by question
+  base::pod_vector<balance_course> courses_, own_;  ///< by question; by location and question
+  base::vector<by_place> places_;  ///< by location and question
+  std::size_t most_places_ = 0;  ///< of each
   base::pod_vector<std::size_t> each_;  ///< by question: parts that are taken together
-  base::pod_vector<double> factors_;  ///< by question and part
+  base::pod_vector<double> factors_;  ///< by location, question and part
   base::pod_vector<std::int64_t> limits_;  ///< by location, question and part: visits at its end
 };
 
@@ -22568,35 +22608,30 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// How the time in each block is distributed over the ranks. Merged up the reduction tree; 104 bytes per distinct block.
+/// How the time in each block is distributed over the threads of all ranks, at first of one rank. Merged up the reduction tree; 120
+/// bytes per distinct block.
 class block_balance {
  public:
-  /// Sets what one rank did itself, by block, ascending. `joined`: unmarked code by the keys that join it.
-  /// `regions`: the keys of all marked code.
-  void set(std::int32_t rank, const base::pod_vector<explain::block_time>& own, const joined_code& joined,
-           base::pod_vector<core::stable_key> regions) {
-    small_stable_sort(regions);
-    all_.clear();
-    all_ranks_ = 1;
-    longest_ = second_ = {0, rank};
+  /// Adds what one location of the rank did itself, by block, ascending. `joined`: unmarked code by the keys that join it.
+  /// `regions`: the keys of all marked code, ascending.
+  void add(explain::thread_of_rank who, const base::pod_vector<explain::block_time>& own, const joined_code& joined,
+           const base::pod_vector<core::stable_key>& regions) {
+    computing here{0, who};
     for (const explain::block_time& b : own) {
       if (b.ns <= 0) continue;
       entry e;
       e.block = b.block;
-      e.piece = joined.longest_of(b.block);
-      e.rank = rank;
+      e.rank = who.rank;
+      e.thread = who.thread;
       e.ranks = 1;
-      e.pieces = joined.pieces_of(b.block);
-      e.unmarked = joined.is_unmarked(b.block);
-      e.after = joined.is_after(b.block);
-      e.first = joined.around(b.block).first;
-      e.second = joined.around(b.block).second;
-      e.joined = joined.key_of(b.block);
+      joined.describe(e);
       e.region = !e.unmarked && std::binary_search(regions.begin(), regions.end(), b.block);
       e.most_ns = e.sum_ns = b.ns;
       all_.push_back(e);
-      if (e.region || joined.is_piece(b.block)) longest_.ns += b.ns;
+      if (e.region || e.first != 0 || e.second != 0) here.ns += b.ns;
     }
+    enter(here);
+    join_blocks();
   }
   void write(base::packet& out) const {
     put(out, all_ranks_);
@@ -22608,33 +22643,22 @@ class block_balance {
   void join(base::packet_reader& in) {
     all_ranks_ += in.get<std::int32_t>();
     const auto first = in.get<computing>(), next = in.get<computing>();
-    const bool theirs = first.ns > longest_.ns;
-    const computing lower = theirs ? longest_ : first;
-    if (theirs) longest_ = first;
-    const computing rest = theirs ? next : second_;
-    second_ = rest.ns > lower.ns ? rest : lower;
-    join_ascending(
-        all_, in, [](const entry& a, const entry& b) { return a.block < b.block; },
-        [](entry& to, const entry& e) {
-          if (e.most_ns > to.most_ns) {
-            to.most_ns = e.most_ns;
-            to.rank = e.rank;
-            to.piece = e.piece;
-            to.pieces = e.pieces;
-          }
-          to.ranks += e.ranks;
-          to.sum_ns += e.sum_ns;
-        });
+    enter(first);
+    enter(next);
+    base::pod_vector<entry> others;
+    get_all(in, others);
+    all_.append(others.data(), others.size());
+    join_blocks();
   }
 
-  /// The blocks that one rank spends most time in beyond the mean of the ranks that share them once balanced: the candidates,
-  /// at most `most`, largest excess first. What joins hardly more than one block is left out. A block that one rank runs would be divided
-  /// among all; an unmarked one if no other rank runs it between other calls (`is_alone`).
+  /// The blocks that one thread spends most time in beyond the mean of those that share them once balanced: the candidates,
+  /// at most `most`, largest excess first. What joins hardly more than one block is left out. A block that one thread runs would be
+  /// divided among all ranks; an unmarked one if no other rank runs it between other calls (`is_alone`).
   base::pod_vector<explain::balance_answer> candidates(std::size_t most) const {
     base::pod_vector<entry> found;
     for (entry e : all_) {
       e.among = e.ranks == 1 && (e.region || is_alone(e)) ? all_ranks_ : e.ranks;
-      if (e.among > e.ranks) e.others_ns = longest_.rank == e.rank ? second_.ns : longest_.ns;
+      if (e.among > e.ranks) e.others_ns = longest_.who == explain::thread_of_rank{e.rank, e.thread} ? second_.ns : longest_.ns;
       const bool code = e.region || e.unmarked;  // neither start-up nor time inside MPI can be balanced
       if (code && e.among > 1 && excess(e) > 0) found.push_back(e);
     }
@@ -22658,10 +22682,35 @@ class block_balance {
 
  private:
   using entry = explain::balance_answer;
-  // What a rank computes in all.
+  // What a thread computes in all.
   struct computing {
-    std::int64_t ns, rank;
+    std::int64_t ns = 0;
+    explain::thread_of_rank who;
   };
+
+  void enter(const computing& c) noexcept {
+    if (c.ns > longest_.ns) {
+      second_ = longest_;
+      longest_ = c;
+    } else if (c.ns > second_.ns) {
+      second_ = c;
+    }
+  }
+  [[gnu::noinline]] void join_blocks() {
+    base::sort_and_join(
+        all_, [](const entry& a, const entry& b) { return a.block < b.block; },
+        [](entry& to, const entry& e) {
+          if (e.most_ns > to.most_ns) {
+            to.most_ns = e.most_ns;
+            to.rank = e.rank;
+            to.thread = e.thread;
+            to.piece = e.piece;
+            to.pieces = e.pieces;
+          }
+          to.ranks += e.ranks;
+          to.sum_ns += e.sum_ns;
+        });
+  }
 
   // Whether surely no other rank runs the unmarked code of `e`, which only one rank passes between these two calls. Another one
   // may run it between other calls (docs/method.md 1.4): of the same functions, about as often; or if one of the two calls is
@@ -22671,7 +22720,7 @@ class block_balance {
     for (const entry& x : all_) {
       if (x.block == e.joined && x.ranks > 1) return false;
       const bool same_call = (x.first != 0 && x.first == e.first) || (x.second != 0 && x.second == e.second);
-      const bool shared = x.ranks == all_ranks_ || (x.ranks == 1 && x.rank == e.rank);
+      const bool shared = x.ranks >= all_ranks_ || (x.ranks == 1 && x.rank == e.rank);
       if (same_call && !shared) return false;
     }
     return true;
@@ -22679,8 +22728,8 @@ class block_balance {
   static std::int64_t excess(const entry& e) noexcept { return e.most_ns - mean_ns(e); }
 
   base::pod_vector<entry> all_;  ///< by block
-  computing longest_{0, 0}, second_{0, 0};  ///< the ranks that compute longest
-  std::int32_t all_ranks_ = 0;
+  computing longest_, second_;  ///< the threads that compute longest
+  std::int32_t all_ranks_ = 1;
 };
 
 }  // namespace clocks
@@ -26600,7 +26649,7 @@ class own_time {
     else here.lasted |= instant::has_part;
   }
   /// Enters the last steps and numbers the blocks in the order of their keys. Writes the time of each block to `spent`,
-  /// in that order, including `startup_ns` before recording began, and adds the unmarked code of a main thread to `pieces`.
+  /// in that order, including `startup_ns` before recording began, and adds the unmarked code to `pieces`, if it counts as work.
   void seal(std::int64_t startup_ns, room& known, base::pod_vector<explain::block_time>& spent,
             base::pod_vector<unmarked_piece>& pieces) {
     compute(here_->steps.size(), std::max(rank_->end_ns, left_ns_), explain::end_of_recording, known);
@@ -26609,12 +26658,14 @@ class own_time {
     known.sorted_.resize(known.here_.size());
     blocks_.reserve(known.here_.size());
     spent.reserve(known.here_.size());
+    const bool works = explain::works_unmarked(*here_);
+    const auto location = static_cast<std::uint32_t>(here_ - rank_->locations.data());
     for (const auto& n : known.here_) {
       known.sorted_[n.number] = static_cast<std::uint32_t>(blocks_.size());
       blocks_.push_back(n.block);
       if (n.spent_ns != 0) spent.push_back({n.block, n.spent_ns, 0});
-      if ((n.first | n.second) != 0 && here_->thread == 0)
-        pieces.push_back({n.block, n.first, n.second, n.spent_ns - n.polls_ns, n.visits});
+      if ((n.first | n.second) != 0 && works)
+        pieces.push_back({n.block, n.first, n.second, n.spent_ns - n.polls_ns, n.visits, location, here_->thread == 0});
     }
     for (piece& p : parts_) p.block = known.sorted_[p.block];
   }
@@ -27468,34 +27519,30 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// For each balanced block the ranks that take nearly as long as the one that takes longest. Added up over ranks.
+/// For each balanced block the threads that take nearly as long as the one that takes longest. Added up over ranks.
 class slow_ranks {
  public:
-  /// `own_ns(number)`: the time of this rank in a block.
-  template <class Own>
-  void measure(std::int32_t rank, const base::pod_vector<explain::balance_answer>& blocks, Own&& own_ns) {
-    all_.clear();
-    for (std::size_t q = 0; q != blocks.size(); ++q) {
-      const explain::balance_answer& b = blocks[q];
-      const std::int64_t ns = own_ns(q), mean_ns = block_balance::mean_ns(b);
-      all_.emplace_back();
-      if (rank != b.rank && least_of_ten * (b.most_ns - mean_ns) > 10 * (ns - mean_ns)) continue;
-      all_.back().count = 1;
-      all_.back().first[0] = rank;
-      all_.back().ns = ns;
-    }
+  void begin(std::size_t blocks) { all_.assign(blocks, {}); }
+  /// Adds a thread of this rank, in ascending order. `ns`: its time in the block number `q`, which `b` is about.
+  void measure(explain::thread_of_rank who, std::size_t q, const explain::balance_answer& b, std::int64_t ns) {
+    const std::int64_t mean_ns = block_balance::mean_ns(b);
+    const bool slowest = who == explain::thread_of_rank{b.rank, b.thread};
+    if (!slowest && least_of_ten * (b.most_ns - mean_ns) > 10 * (ns - mean_ns)) return;
+    group& g = all_[q];
+    if (g.count < most) g.first[g.count] = who;
+    ++g.count;
+    g.ns += ns;
   }
   void write(base::packet& out) const { put_all(out, all_); }
+  /// Adds the threads of higher ranks, as their `write` wrote them.
   void merge(base::packet_reader& in) {
     base::pod_vector<group> others;
     get_all(in, others);
     for (std::size_t q = 0; q < std::min(all_.size(), others.size()); ++q) {
-      group &a = all_[q], &b = others[q], both;
-      std::merge(a.first, a.first + a.listed(), b.first, b.first + b.listed(), merged_);
-      both.count = a.count + b.count;
-      both.ns = a.ns + b.ns;
-      std::copy(merged_, merged_ + both.listed(), both.first);
-      a = both;
+      group &a = all_[q], &b = others[q];
+      for (std::int32_t i = 0; i < b.count && a.count + i < most; ++i) a.first[a.count + i] = b.first[i];
+      a.count += b.count;
+      a.ns += b.ns;
     }
   }
   void name(explain::balance_answer& b, std::size_t q) const {
@@ -27510,13 +27557,12 @@ class slow_ranks {
   static constexpr std::int32_t most = 4;
 
   struct group {
-    std::int32_t count = 0, first[most] = {};
+    std::int32_t count = 0;
+    explain::thread_of_rank first[most] = {};
     std::int64_t ns = 0;
-    std::int32_t listed() const noexcept { return std::min(count, most); }
   };
 
   base::pod_vector<group> all_;  ///< by balanced block
-  std::int32_t merged_[2 * most] = {};
 };
 
 }  // namespace clocks
@@ -27574,8 +27620,9 @@ class clock_stage final : public explain::rank_clocks {
     needs_.add_messages(location, matches, count, arrivals);
   }
   void add_explained_location(std::uint16_t location, explain::explained_location what) override {
-    path_.add(what.end_ns, std::move(what.path), cost_pass_.add_location(location, what, pieces_));
-    own_ = path_.spent;
+    const base::pod_vector<explain::block_time> own = cost_pass_.add_location(location, what, pieces_);
+    path_.add(what.end_ns, std::move(what.path), own);
+    own_.push_back(own);
     notes_.push_back(std::move(what.notes));
   }
   const explain::rank_history& rank() const noexcept { return *rank_; }
@@ -27626,9 +27673,10 @@ class clock_stage final : public explain::rank_clocks {
     joined_.join(pieces_, settings_->functions, own_);
     pieces_.release();
     base::pod_vector<core::stable_key> regions;
-    for (const core::stable_key block : rank_->blocks) regions.push_back(block);
-    balance.set(rank_->rank, own_, joined_, std::move(regions));
-    own_.release();
+    regions.append(rank_->blocks.data(), rank_->blocks.size());
+    small_stable_sort(regions);
+    for (std::size_t l = 0; l != own_.size(); ++l) balance.add(location(l), own_[l], joined_, regions);
+    own_ = {};
   }
   /// Reads what `choose_blocks` wrote and measures how the balanced blocks lie in the run. Returns false if there are none.
   bool read_balanced(base::packet_reader& in) {
@@ -27650,7 +27698,10 @@ class clock_stage final : public explain::rank_clocks {
   void set_course(const unsigned char* data, std::size_t size) {
     base::packet_reader in(data, size);
     balanced_.set_sums(in, balances_);
-    slow_.measure(rank_->rank, balances_, [this](std::size_t q) { return balanced_.own_ns(q); });
+    slow_.begin(balances_.size());
+    for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
+      for (std::size_t q = 0; q != balances_.size(); ++q) slow_.measure(location(l), q, balances_[q], balanced_.own_ns(l, q));
+    }
   }
 
   /// Lists all questions: ideal networks; those of the settings; those
@@ -27814,6 +27865,7 @@ class clock_stage final : public explain::rank_clocks {
   }
 
  private:
+  explain::thread_of_rank location(std::size_t l) const noexcept { return {rank_->rank, rank_->locations[l].thread}; }
   // Adds a question about one change.
   [[gnu::noinline]] static void add(base::vector<explain::what_if>& questions, const explain::change& c) {
     questions.emplace_back();
@@ -27855,7 +27907,7 @@ class clock_stage final : public explain::rank_clocks {
   clock_pass pass_;
   clock_result result_;
   bool result_taken_ = false;
-  base::pod_vector<explain::block_time> own_;  ///< what this rank did itself, by block, until join_code
+  joined_code::time_by_location own_;  ///< what each location did itself, by block, until join_code
   base::pod_vector<unmarked_piece> pieces_;
   joined_code joined_;
   base::pod_vector<explain::earlier_send> sends_;  ///< on rank 0: the questions before those, one for each block
@@ -30163,12 +30215,16 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   add_by(
       balances, epoch.balances, [](const balance_answer& b) { return b.block; },
       [](balance_answer& a, const balance_answer& b) {
-        a.several = a.several || (a.most_ns > 0 && a.rank != b.rank);
+        const thread_of_rank most{a.rank, a.thread}, theirs{b.rank, b.thread};
+        a.several = a.several || (a.most_ns > 0 && !(most == theirs));
         a.moves = a.moves || b.moves;
-        const bool alone = a.ranks == 1 && b.ranks == 1 && a.rank == b.rank;
+        const bool alone = a.ranks == 1 && b.ranks == 1 && most == theirs;
         a.ranks = std::max(std::max(a.ranks, b.ranks), alone ? 1 : 2);
         if (!alone && a.among > a.ranks) a.among = a.ranks;
-        if (b.most_ns > a.most_ns) a.rank = b.rank;
+        if (b.most_ns > a.most_ns) {
+          a.rank = b.rank;
+          a.thread = b.thread;
+        }
         const bool same = a.slow_ranks == b.slow_ranks && std::equal(std::begin(a.slow), std::end(a.slow), std::begin(b.slow));
         if (!same) a.slow_ranks = 0;
         a.slow_ns += b.slow_ns;
@@ -34697,8 +34753,12 @@ inline const char* rank_nouns() noexcept { return ranks_are_threads() ? "threads
 /// Where the recorded run begins.
 inline const char* start_text() noexcept { return ranks_are_threads() ? "the start" : "MPI_Init"; }
 
-/// "rank 3".
-inline std::string rank_text(std::int64_t rank) { return std::string(rank_noun()) + " " + std::to_string(rank); }
+/// "rank 3", and of a further thread of it "rank 3 thread 1".
+inline std::string rank_text(std::int64_t rank, std::int32_t thread = 0) {
+  std::string out = std::string(rank_noun()) + " " + std::to_string(rank);
+  if (thread != 0) out += " thread " + std::to_string(thread);
+  return out;
+}
 /// "rank time": that of all ranks together.
 inline std::string rank_time() { return std::string(rank_noun()) + " time"; }
 
@@ -34814,8 +34874,8 @@ struct speed_entry : named_block {
 /// The run if one block were balanced over the ranks that run it.
 struct balance_entry : named_block {
   bool unmarked = false;   ///< not one block: all unmarked code together, or between calls of the same functions
-  std::int32_t rank = 0;   ///< the rank that spends most time in it
-  std::int32_t among = 0;  ///< number of ranks that share it once balanced
+  std::int32_t rank = 0, thread = 0;  ///< the thread that spends most time in it
+  std::int32_t among = 0;  ///< number of threads that share it once balanced: with one thread each, of ranks
   double seconds = 0, saving_seconds = 0;  ///< of the run, wall time
 };
 
@@ -35738,6 +35798,7 @@ struct evaluation {
   /// Time of a rank in all code, above the mean of all ranks.
   struct whole_time {
     std::int32_t rank;
+    std::int32_t thread;
     std::int64_t above_mean_ns;
   };
   base::pod_vector<whole_time> whole;  ///< of the ranks that take longest in some block
@@ -35761,8 +35822,8 @@ namespace reports {
 struct verdict_entry : named_block {
   std::string claim;  ///< "rank 1 takes 3.0 times as long as the others in sweep: balancing it", which `sentence` ends
   std::string problem;  ///< the rule; empty: by the virtual clocks, then `block`, `rank` and `ratio` hold
-  std::int32_t rank = 0;  ///< the rank that spends most time in the block
-  double ratio = 0;  ///< its time relative to the mean of the other ranks that run the block; 0: no others, or unknown
+  std::int32_t rank = 0, thread = 0;  ///< the thread that spends most time in the block
+  double ratio = 0;  ///< its time relative to the mean of the other threads that run the block; 0: no others, or unknown
   double saving_seconds = 0;  ///< the run would be shorter by this if the cause were removed; wall time
   bool predicted = true;      ///< by the virtual clocks; otherwise the saving is an upper bound
   bool at_least = false;  ///< the imbalance moves, and evening it out saves more
@@ -35834,7 +35895,7 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
 inline bool rule_replaces(const explain::balance_answer& b, const explain::outcome& found, const rules::evaluation& said) {
   const auto replaces = [&](const rules::finding& f) {
     if (f.verdict.empty() || !f.matters || f.of_pattern || f.saving < base::seconds_of(b.saving_ns)) return false;
-    if (f.root == base::rank_text(b.rank)) return true;
+    if (f.root == base::rank_text(b.rank, b.thread)) return true;
     return top_block(f, found) == b.piece;
   };
   for (const rules::wait_advice& w : said.waits)
@@ -35842,27 +35903,38 @@ inline bool rule_replaces(const explain::balance_answer& b, const explain::outco
   return std::any_of(said.problems.begin(), said.problems.end(), replaces);
 }
 
-/// Whether the rank of an answer also takes longer in all, by half of what it has more of the block: if not, it may run elsewhere what
+/// Whether the thread of an answer also takes longer in all, by half of what it has more of the block: if not, it may run elsewhere what
 /// the others run there.
 inline bool computes_more(const explain::balance_answer& b, const rules::evaluation& said) noexcept {
   const std::int64_t excess_ns = b.most_ns - b.sum_ns / std::max(1, b.among);
   return std::none_of(said.whole.begin(), said.whole.end(), [&](const rules::evaluation::whole_time& w) {
-    return w.rank == b.rank && 2 * w.above_mean_ns < excess_ns;
+    return w.rank == b.rank && w.thread == b.thread && 2 * w.above_mean_ns < excess_ns;
   });
 }
 
-/// The ranks that take nearly as long as the slowest one, with a verb: "rank 1 takes", "ranks 2 and 3 take", "12 of 64 ranks take".
+/// The threads that take nearly as long as the slowest one, with a verb: "rank 1 takes", "ranks 2 and 3 take", "12 of 64 ranks take",
+/// "rank 0 thread 1 and rank 1 thread 1 take", "8 of 64 threads take".
 inline std::string slow_words(const explain::balance_answer& b, const char* one, const char* more) {
-  if (b.several) return std::string("now one ") + base::rank_noun() + ", now another " + one;
-  if (b.slow_ranks < 2) return base::rank_text(b.rank) + " " + one;
+  std::int32_t further = b.thread;
+  for (const explain::thread_of_rank& t : b.slow) further |= t.thread;
+  if (b.several) return std::string("now one ") + (further != 0 ? "thread" : base::rank_noun()) + ", now another " + one;
+  if (b.slow_ranks < 2) return base::rank_text(b.rank, b.thread) + " " + one;
   if (b.slow_ranks > static_cast<std::int32_t>(std::size(b.slow)))
-    return base::count(b.slow_ranks) + " of " + base::count(b.ranks) + " " + base::rank_nouns() + " " + more;
+    return base::count(b.slow_ranks) + " of " + base::count(b.ranks) + " " + (further != 0 ? "threads" : base::rank_nouns()) +
+           " " + more;
   base::pod_vector<std::int32_t> ranks;
-  for (std::int32_t i = 0; i != b.slow_ranks; ++i) ranks.push_back(b.slow[i]);
-  return base::rank_list(ranks) + " " + more;
+  std::string out;
+  for (std::int32_t i = 0; i != b.slow_ranks; ++i) {
+    ranks.push_back(b.slow[i].rank);
+    out += base::rank_text(b.slow[i].rank, b.slow[i].thread) + (i + 2 < b.slow_ranks   ? ", "
+                                                                : i + 1 < b.slow_ranks ? " and "
+                                                                                       : " ");
+  }
+  if (further == 0) out = base::rank_list(ranks) + " ";
+  return out + more;
 }
 
-/// The time of a slow rank relative to the mean of the other ranks that run the block; 0 if there is no other.
+/// The time of a slow thread relative to the mean of the others that run the block; 0 if there is no other.
 inline double slow_ratio(const explain::balance_answer& b) noexcept {
   const std::int64_t slow = std::max(b.slow_ranks, 1), slow_ns = b.slow_ranks > 1 ? b.slow_ns : b.most_ns;
   if (b.ranks <= slow || b.sum_ns <= slow_ns) return 0;
@@ -35913,7 +35985,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
   }
   // Serial work of a rank is clearer advice than that the rank is slower.
   for (const explain::balance_answer& b : balances)
-    if (b.unmarked && b.among > b.ranks && b.rank == all_rank) alone_ns = std::max(alone_ns, b.saving_ns);
+    if (b.unmarked && b.among > b.ranks && b.rank == all_rank && b.thread == 0) alone_ns = std::max(alone_ns, b.saving_ns);
   const bool together = static_cast<double>(all_ns) > clearly_more * static_cast<double>(part_ns) && all_ns > 2 * alone_ns;
   for (const explain::balance_answer& b : balances) {
     const double saving = base::seconds_of(b.saving_ns);
@@ -35931,6 +36003,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     };
     if (std::any_of(all.begin(), all.end(), same)) continue;
     v.rank = b.rank;
+    v.thread = b.thread;
     v.ratio = divided ? 0 : slow_ratio(b);
     if ((v.ratio > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
     if (!divided && saving < rules::processor_noise::least_effect(said.noise.of(b.rank), run)) {
@@ -35953,7 +36026,8 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                                           : slow_words(b, "takes", "take") + " " + base::fixed(v.ratio, v.ratio < 10 ? 1 : 0) +
                                                 " times as long as the " + (one_other ? "other in " : "others in ");
     v.claim = !divided ? uneven + name + ": balancing it"
-                       : "only " + base::rank_text(v.rank) + " runs " + name + ": dividing it among all " + base::rank_nouns();
+                       : "only " + base::rank_text(v.rank, v.thread) + " runs " + name + ": dividing it among all " +
+                             base::rank_nouns();
     all.push_back(std::move(v));
   }
   for (const bool of_pattern : {false, true}) {
@@ -38029,6 +38103,23 @@ inline std::string ranks_text(const base::vector<explain::location_share>& share
   return base::rank_list(ranks, others);
 }
 
+/// The threads of a list of shares in waits within ranks, without those with less than 5 % of it: "thread 1 of rank 0", "threads 0-3 of
+/// ranks 0 and 1".
+inline std::string threads_text(const base::vector<explain::location_share>& shares) {
+  std::int64_t all = 0;
+  for (const explain::location_share& s : shares) all += s.ns;
+  base::pod_vector<std::int32_t> threads, ranks;
+  for (const explain::location_share& s : shares) {
+    if (s.rank < 0 || 20 * s.ns < all) continue;
+    threads.push_back(s.thread);
+    ranks.push_back(s.rank);
+  }
+  if (ranks.empty()) return ranks_text(shares);
+  const std::string of = base::rank_list(ranks);
+  const base::rank_noun_scope words(true);
+  return base::rank_list(threads) + " of " + of;
+}
+
 /// The ranks that share a delay: the one with almost all of it alone, one with most of it by name and share.
 inline std::string guilty_text(const base::vector<explain::location_share>& shares) {
   std::int64_t all = 0;
@@ -38043,12 +38134,39 @@ inline std::string guilty_text(const base::vector<explain::location_share>& shar
   return "mostly " + rank + " (" + base::percent(static_cast<double>(most->ns) / static_cast<double>(all)) + ")";
 }
 
+/// Whether threads of one rank wait for each other, beside MPI.
+inline bool within_ranks(explain::pattern why) noexcept {
+  return why >= explain::pattern::mutex_contention && !base::ranks_are_threads();
+}
+
+/// How many threads of a rank take part in a wait within ranks, at most 64; 0: it is not known, or another wait.
+inline int threads_in(const explain::explanation& e) noexcept {
+  std::uint64_t threads = 0;
+  for (const auto* const side : {&e.causers, &e.waiters}) {
+    for (const explain::location_share& s : *side) {
+      if (s.rank < 0 || !within_ranks(e.why)) return 0;
+      threads |= std::uint64_t{1} << (s.thread & 63);
+    }
+  }
+  return __builtin_popcountll(threads);
+}
+
+/// The late side of a wait, and the waiting side.
+inline std::string late_text(const explain::explanation& e) {
+  return within_ranks(e.why) ? threads_text(e.causers) : guilty_text(e.causers);
+}
+inline std::string waiting_text(const explain::explanation& e) {
+  return within_ranks(e.why) ? threads_text(e.waiters) : ranks_text(e.waiters);
+}
+
 /// The share of a wait in which the ranks that were late also waited: 0 if none of them did, 1 if all had the same part in
 /// both. 1 too if the lists name less than half of either.
 inline double in_turn(const base::vector<explain::location_share>& causers,
                       const base::vector<explain::location_share>& waiters) {
   base::pod_vector<explain::location_share> late, waited;
-  const auto part_of = [](const base::vector<explain::location_share>& from, base::pod_vector<explain::location_share>& to) {
+  const auto key = [](const explain::location_share& s) { return explain::thread_of_rank{s.rank, s.thread}.number(); };
+  const auto part_of = [&key](const base::vector<explain::location_share>& from,
+                              base::pod_vector<explain::location_share>& to) {
     double all = 0, named = 0;
     for (const explain::location_share& s : from) {
       all += static_cast<double>(s.ns);
@@ -38056,16 +38174,16 @@ inline double in_turn(const base::vector<explain::location_share>& causers,
       named += static_cast<double>(s.ns);
       to.push_back(s);
     }
-    base::small_stable_sort(to, [](const auto& a, const auto& b) { return a.rank < b.rank; });
+    base::small_stable_sort(to, [&key](const auto& a, const auto& b) { return key(a) < key(b); });
     return 2 * named >= all ? named : 0.0;
   };
   const double late_ns = part_of(causers, late), waited_ns = part_of(waiters, waited);
   if (late_ns <= 0 || waited_ns <= 0) return 1;
   double both = 0;
   for (std::size_t i = 0, j = 0; i < late.size() && j < waited.size();) {
-    if (late[i].rank == waited[j].rank)
+    const bool next_late = key(late[i]) <= key(waited[j]), next_waited = key(waited[j]) <= key(late[i]);
+    if (next_late && next_waited)
       both += std::min(static_cast<double>(late[i].ns) / late_ns, static_cast<double>(waited[j].ns) / waited_ns);
-    const bool next_late = late[i].rank <= waited[j].rank, next_waited = waited[j].rank <= late[i].rank;
     i += next_late ? 1 : 0;
     j += next_waited ? 1 : 0;
   }
@@ -38121,19 +38239,6 @@ inline bool same_work(const explain::residual_term& t) noexcept {
 
 }  // namespace detail
 
-/// The late side of a wait: "threads 1-3 of rank 0" of a wait inside one rank, otherwise its ranks.
-inline std::string late_locations(const explain::explanation& e) {
-  base::pod_vector<std::int32_t> threads;
-  const std::int32_t rank = e.causers.empty() ? -1 : e.causers[0].rank;
-  bool same = rank >= 0 && !base::ranks_are_threads();
-  for (const auto* const side : {&e.causers, &e.waiters})
-    for (const explain::location_share& s : *side) same = same && s.rank == rank;
-  if (!same) return guilty_text(e.causers);
-  for (const explain::location_share& s : e.causers) threads.push_back(s.thread);
-  const base::rank_noun_scope words(true);
-  return base::rank_list(threads, false) + " of rank " + std::to_string(rank);
-}
-
 /// Sets the columns of a `block` fact that tell what data the late side uses there: an array that it shares, and one that is on
 /// another node, unless the waiting side uses it from another node as well.
 inline void set_data(row_writer& b, const data_facts& known, const explain::explanation& e, core::stable_key block) {
@@ -38141,7 +38246,6 @@ inline void set_data(row_writer& b, const data_facts& known, const explain::expl
     const bool ranks = d.threads_here == 0;
     if (d.block != block || (!ranks && !detail::some_locations{d.threads_here}.are_most_of(e.causers))) continue;
     b.set("data", d.data).set("data_place", d.place).set("data_sharing", d.sharing).set("data_users", d.users);
-    b.set("late_locations", late_locations(e));
     b.set("data_waiters", ranks || detail::some_locations{d.threads}.are_most_of(e.waiters));
     break;
   }
@@ -38150,7 +38254,6 @@ inline void set_data(row_writer& b, const data_facts& known, const explain::expl
     bool late = false;
     for (const explain::location_share& s : e.causers) late = late || (s.rank == d.rank && s.thread == d.thread);
     if (d.block != block || !late || !users.are_most_of(e.causers) || users.are_most_of(e.waiters)) continue;
-    b.set("late_locations", late_locations(e));
     b.set("far_data", d.data).set("far_place", d.place).set("far_share", d.share);
     b.set("far_node", d.node).set("far_pages_node", d.pages_node);
     break;
@@ -38213,12 +38316,13 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// What one rank itself did in one block, outside MPI.
+/// What one thread of a rank itself did in one block, outside MPI.
 struct rank_code {
   core::stable_key block = 0;
   std::int64_t ns = 0, visits = 0, work = 0;
   std::int64_t polls_ns = 0;  ///< of `ns`, between two polls of one call: it may be a loop that waits
   core::code_counts counts{};
+  std::int32_t thread = 0;
 };
 
 /// What the kernel counted of the main thread of a rank.
@@ -38249,21 +38353,21 @@ struct processor_use {
   }
 };
 
-/// One block of code on all ranks that ran it: in total, and on the rank with the most time in it. Sent between ranks as
-/// bytes.
+/// One block of code on all threads that ran it, of ranks with one thread on all ranks: in total, and on the thread with the most
+/// time in it. Sent between ranks as bytes.
 struct code_use {
   core::stable_key block = 0;
   std::int64_t ns = 0, visits = 0, work = 0;
   std::int64_t most_ns = 0, most_visits = 0, most_work = 0;
-  std::int64_t most_whole_ns = 0;  ///< time of that rank in all blocks
+  std::int64_t most_whole_ns = 0;  ///< time of that thread in all blocks
   core::code_counts counts{}, most_counts{};
   std::int64_t most_delay_ns = 0;  ///< of all its own code: ready to run without a processor
   std::int64_t most_polls_ns = 0;  ///< its time between two polls of one call
-  std::int64_t second_ns = 0;  ///< time of the rank with the second most
+  std::int64_t second_ns = 0;  ///< time of the thread with the second most
   std::int64_t ran_ns = 0, most_ran_ns = 0;  ///< with a processor, as far as that was counted; of threads that are ranks
   std::int64_t threads = 0, most_threads = 0;  ///< that had the ranks, one after the other
-  std::int32_t ranks = 0, counting_ranks = 0;  ///< ranks that ran it; of these, with units of work
-  std::int32_t most_rank = -1, most_processors = 0;
+  std::int32_t ranks = 0, counting_ranks = 0;  ///< threads that ran it; of these, with units of work
+  std::int32_t most_rank = -1, most_thread = 0, most_processors = 0;
 
   void add(const code_use& o) noexcept {
     second_ns = std::max(std::max(second_ns, o.second_ns), std::min(most_ns, o.most_ns));
@@ -38279,6 +38383,7 @@ struct code_use {
       most_polls_ns = o.most_polls_ns;
       most_processors = o.most_processors;
       most_rank = o.most_rank;
+      most_thread = o.most_thread;
     }
     ns += o.ns;
     visits += o.visits;
@@ -38335,18 +38440,27 @@ struct code_table {
   }
 };
 
-/// Adds what a rank did in its recorded history to `so_far`, which is sorted by block. O(records + steps).
+/// Adds what a rank did in its recorded history to `so_far`, which is sorted by thread and block. O(records + steps).
 inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::rank_history& rank) {
   base::key_map numbers;
   base::pod_vector<rank_code> all = so_far;
-  for (std::uint32_t i = 0; i < all.size(); ++i) numbers.intern(all[i].block, i);
+  std::int32_t thread = 0;
+  const auto key_in = [&thread](core::stable_key block) {
+    return thread == 0 ? block : core::combine(block, static_cast<std::uint64_t>(thread));
+  };
+  for (std::uint32_t i = 0; i < all.size(); ++i) {
+    thread = all[i].thread;
+    numbers.intern(key_in(all[i].block), i);
+  }
   const auto in = [&](core::stable_key block) -> rank_code& {
-    const std::uint32_t number = numbers.intern(block, static_cast<std::uint32_t>(all.size()));
-    if (number == all.size()) all.push_back({block, 0, 0, 0, 0, {}});
+    const std::uint32_t number = numbers.intern(key_in(block), static_cast<std::uint32_t>(all.size()));
+    if (number == all.size()) all.push_back({block, 0, 0, 0, 0, {}, thread});
     return all[number];
   };
-  base::pod_vector<std::uint32_t> marked(rank.blocks.size(), base::key_map::none);  // numbers of marked blocks
   for (const explain::location_history& here : rank.locations) {
+    thread = here.thread;
+    const bool works = explain::works_unmarked(here);
+    base::pod_vector<std::uint32_t> marked(rank.blocks.size(), base::key_map::none);  // numbers of marked blocks
     explain::location_walk walk(rank);
     std::uint64_t step = 0;
     std::int64_t left_ns = rank.begin_ns;
@@ -38378,8 +38492,8 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
         c.work += static_cast<std::int64_t>(s.work);
       }
       step = std::max(step, steps_end);
-      if (room_ns > 0 && here.thread != 0) readings.left(room_ns);  // a thread counts with its marks, it may sleep between them
-      if (room_ns <= 0 || here.thread != 0) return read();
+      if (room_ns > 0 && !works) readings.left(room_ns);
+      if (room_ns <= 0 || !works) return read();
       const std::uint32_t number = between(from, site, [&](std::uint32_t a, std::uint32_t b) {
         return static_cast<std::uint32_t>(&in(explain::between_key(key_of(a), key_of(b))) - all.data());
       });
@@ -38405,50 +38519,58 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
     }
     compute(here.steps.size(), std::max(rank.end_ns, left_ns), no_site, false);
   }
-  base::small_stable_sort(all, [](const rank_code& a, const rank_code& b) { return a.block < b.block; });
+  base::small_stable_sort(all, [](const rank_code& a, const rank_code& b) {
+    return a.thread != b.thread ? a.thread < b.thread : a.block < b.block;
+  });
   so_far = std::move(all);
 }
 
-/// The code of one rank as a table. `threads`: that had the rank one after the other, if threads are ranks.
-inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& code, processor_use processor = {},
+/// The code of one rank, sorted by thread, as a table. `processor`: of its main thread. `threads`: that had the rank one after the
+/// other, if threads are ranks.
+inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& code, const processor_use& processor = {},
                           std::int64_t threads = 0) {
   code_table out;
   const auto ran_ns_of = [threads](const rank_code& c) {
     const std::int64_t delay_ns = threads > 0 ? c.counts[core::code_count::delay_ns] : 0;
     return c.ns - std::min(std::max<std::int64_t>(0, delay_ns), c.ns);
   };
-  const auto enter = [&](const rank_code& c, std::int64_t whole_ns) {
-    code_use u;
-    u.block = c.block;
-    u.ns = u.most_ns = c.ns;
-    u.visits = u.most_visits = c.visits;
-    u.work = u.most_work = c.work;
-    u.most_whole_ns = whole_ns;
-    u.most_delay_ns = processor.own_delay_ns;
-    u.counts = u.most_counts = c.counts;
-    u.most_polls_ns = c.polls_ns;
-    u.most_processors = processor.processors;
-    u.ran_ns = u.most_ran_ns = ran_ns_of(c);
-    u.threads = u.most_threads = std::max<std::int64_t>(1, threads);
-    u.most_rank = rank;
-    u.ranks = 1;
-    u.counting_ranks = c.work > 0 ? 1 : 0;
-    return u;
-  };
-  rank_code whole;
-  std::int64_t ran_ns = 0;
-  for (const rank_code& c : code) {
-    whole.ns += c.ns;
-    whole.counts.add(c.counts);
-    ran_ns += ran_ns_of(c);
-  }
-  if (threads > 0) processor.own_delay_ns = whole.ns - ran_ns;
-  for (const rank_code& c : code) {
-    out.blocks.push_back(enter(c, whole.ns));
-  }
-  out.whole = enter(whole, whole.ns);
-  out.whole.ran_ns = out.whole.most_ran_ns = ran_ns;
-  out.merge({});
+  std::size_t end = 0;
+  do {  // one thread after the other; the first one also if it has no code
+    code_table of_thread;
+    const std::size_t begin = end;
+    rank_code whole;
+    if (begin < code.size()) whole.thread = code[begin].thread;
+    std::int64_t ran_ns = 0;
+    for (; end < code.size() && code[end].thread == whole.thread; ++end) {
+      whole.ns += code[end].ns;
+      whole.counts.add(code[end].counts);
+      ran_ns += ran_ns_of(code[end]);
+    }
+    const bool main = whole.thread == 0;
+    const auto enter = [&](const rank_code& c) {
+      code_use u;
+      u.block = c.block;
+      u.ns = u.most_ns = c.ns;
+      u.visits = u.most_visits = c.visits;
+      u.work = u.most_work = c.work;
+      u.most_whole_ns = whole.ns;
+      u.most_delay_ns = threads > 0 ? whole.ns - ran_ns : main ? processor.own_delay_ns : 0;
+      u.counts = u.most_counts = c.counts;
+      u.most_polls_ns = c.polls_ns;
+      u.most_processors = processor.processors;
+      u.ran_ns = u.most_ran_ns = ran_ns_of(c);
+      u.threads = u.most_threads = std::max<std::int64_t>(1, threads);
+      u.most_rank = rank;
+      u.most_thread = c.thread;
+      u.ranks = 1;
+      u.counting_ranks = c.work > 0 ? 1 : 0;
+      return u;
+    };
+    for (std::size_t i = begin; i != end; ++i) of_thread.blocks.push_back(enter(code[i]));
+    of_thread.whole = enter(whole);
+    of_thread.whole.ran_ns = of_thread.whole.most_ran_ns = ran_ns;
+    out.merge(of_thread);
+  } while (end < code.size());
   return out;
 }
 
@@ -38491,15 +38613,16 @@ struct program_facts {
   }
 };
 
-/// How the time of a block is spread over the ranks, and whether that explains a wait.
+/// How the time of a block is spread over the ranks, or over their threads if several of a rank run it, and whether that explains a
+/// wait.
 struct code_spread {
-  const char* lead = "";  ///< one, several, alone: these ranks have more of it; few: at most half of the ranks run it, evenly;
+  const char* lead = "";  ///< one, several, alone: these have more of it; few: at most half of the ranks run it, evenly;
       ///< even: no rank has more; empty: unknown
   const char* excess = "";  ///< why: units (of work), visits, speed (equal units), both (units and
       ///< speed), shared (it waited for a processor), faults (the kernel gave it memory), system (other time in the kernel),
       ///< work (more instructions in each visit, units are not known), instructions (more in each unit), cycles (for each
       ///< instruction), core (the same, in nearly all code of the rank), frequency (cycles in a second), unknown
-  std::int32_t rank = -1;  ///< the rank with the most time
+  std::int32_t rank = -1, thread = 0;  ///< the thread with the most time
   double ratio = 0;  ///< its time to the mean of the others that run it; 0: no others do
   std::int64_t above_mean_ns = INT64_MAX;  ///< its time above the mean of all, which balancing saves at most; not of even
   double units_ratio = 0, visits_ratio = 0;  ///< likewise; 0: unknown
@@ -38522,6 +38645,7 @@ struct code_spread {
       return all > most ? static_cast<double>(most) * (use->ranks - 1) / static_cast<double>(all - most) : 0;
     };
     out.rank = use->most_rank;
+    out.thread = use->most_thread;
     out.ratio = ratio(use->ns, use->most_ns);
     const auto most = static_cast<double>(use->most_ns);
     const double others = mean_of_others(use->ns, use->most_ns), excess = most - others;
@@ -38592,7 +38716,7 @@ struct code_spread {
       if (use.block == slow.block || others <= 0) continue;
       all += others;
       const double excess = static_cast<double>(use.most_ns) - others;
-      if (use.most_rank == slow.most_rank && excess >= 0.05 * others &&
+      if (use.most_rank == slow.most_rank && use.most_thread == slow.most_thread && excess >= 0.05 * others &&
           2 * static_cast<double>(parts_of(use, fault_ns).cycles_ns) >= excess)
         slower += others;
     }
@@ -38876,8 +39000,7 @@ class fact_maker {
   }
   // What another order of calls saves at most: the rank that computes longest remains. A thread beside MPI may run to the end anyway.
   std::int64_t by_order(explain::pattern why) const noexcept {
-    const bool beside_mpi = why >= explain::pattern::mutex_contention && !base::ranks_are_threads();
-    if (!program_.useful_known || spreads_work(why) || beside_mpi) return INT64_MAX;
+    if (!program_.useful_known || spreads_work(why) || within_ranks(why)) return INT64_MAX;
     double computing = std::min(1.0, found_.efficiency.communication) * static_cast<double>(found_.total_ns);
     if (program_.shared_processors)  // it computed for less than it was outside MPI
       computing = program_.code != nullptr ? double(program_.code->whole.most_ns - program_.code->whole.most_delay_ns) : 0;
@@ -38928,7 +39051,7 @@ class fact_maker {
       on_path += c != nullptr ? c->ns : 0;
     }
 
-    std::int64_t causing = 0, most = 0;
+    std::int64_t causing = 0, most = 0, longest_waiter = 0;
     std::int32_t late_rank = -1;
     std::size_t late_count = 0, waiting_count = 0;
     for (const explain::location_share& s : e.causers) {
@@ -38937,7 +39060,6 @@ class fact_maker {
     }
     for (const explain::location_share& s : e.causers)
       if (20 * s.ns >= causing) late_count += s.rank >= 0 ? 1 : 2;
-    std::int64_t longest_waiter = 0;
     for (const explain::location_share& s : e.waiters) {
       waiting_count += s.rank >= 0 ? 1 : 2;
       if (s.rank >= 0) longest_waiter = std::max(longest_waiter, s.ns);
@@ -38976,7 +39098,7 @@ class fact_maker {
     if (used > 0 && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
     avoidable = std::min(avoidable, by_order(e.why));
-    w.set("avoidable", seconds(avoidable)).set("ranks", ranks_);
+    w.set("avoidable", seconds(avoidable)).set("ranks", ranks_).set("threads", threads_in(e));
     w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));
     // Without facts about the program it may work before its sends.
     w.set("sends_after_work",
@@ -38984,7 +39106,7 @@ class fact_maker {
                                                           static_cast<double>(e.wait_ns)));
     w.set("positive", seconds(positive)).set("more", seconds(more)).set("slower", seconds(slower));
     w.set("in_transfer", seconds(transfer)).set("in_marked_waits", seconds(marked));
-    const std::string guilty = guilty_text(e.causers), waiting = ranks_text(e.waiters);
+    const std::string guilty = late_text(e), waiting = waiting_text(e);
     w.set("late_others", guilty == waiting ? "one another" : guilty);
     w.set("late_ranks", guilty).set("late_ranks_count", late_count).set("late_rank", late_rank);
     w.set("waiting_ranks", waiting)
@@ -39003,20 +39125,22 @@ class fact_maker {
       w.set("top_late_amount", work ? top.causer_work : top.causer_visits);
       const std::uint32_t kind = kinds_.find(kind_of(e));
       const std::int64_t longest_of_kind = kind < longest_waiters_.size() ? longest_waiters_[kind] : longest_waiter;
-      const bool in_mark = std::string_view(kinds[0]) != "between";
       const code_use* const use = program_.code != nullptr ? program_.code->find(top.block) : nullptr;
+      const std::int64_t users = use != nullptr ? use->ranks : 0;
+      const std::int64_t among = std::string_view(kinds[0]) == "between" ? users : std::max(ranks_, users);
       code_spread spread;
-      if (use != nullptr)
-        spread = code_spread::of(use, *program_.code, in_mark ? ranks_ : use->ranks, longest_of_kind, found_.fault_ns);
+      if (use != nullptr) spread = code_spread::of(use, *program_.code, among, longest_of_kind, found_.fault_ns);
       w.set("lead", spread.lead).set("excess", spread.excess).set("code_rank", spread.rank).set("top_place", places[0]);
-      w.set("code_ranks", use != nullptr ? use->ranks : 0).set("code_ratio", spread.ratio);
+      w.set("code_thread", base::rank_text(spread.rank, spread.thread));
+      w.set("code_nouns", users > ranks_ || spread.thread != 0 ? "threads" : base::rank_nouns());
+      w.set("code_ranks", users).set("code_ratio", spread.ratio);
       w.set("code_processors", use != nullptr ? use->most_processors : 0);
       w.set("code_delay", seconds(spread.delay_ns));
       w.set("code_system", seconds(spread.more_system_ns)).set("code_faults", spread.more_faults);
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
       w.set("above_mean", seconds(above_mean(top, spread, longest_waiter)));
-      w.set("balance_predicted",
-            balance_predicted(top, spread) && !program_.shared_processors);  // then `above_mean` is a bound
+      // Where processors were shared `above_mean` is a bound.
+      w.set("balance_predicted", balance_predicted(top, spread) && !program_.shared_processors);
       w.set("balance_moves", balance_predicted(top, spread) && balance_of(top)->moves);
       set_earlier_sends(w, found_, names_, program_, e, top.block);
       w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)
@@ -39043,7 +39167,7 @@ class fact_maker {
       b.set("both_ran", t.causer_visits > 0 && t.waiter_visits > 0).set("share", ratio(t.total_ns, e.wait_ns));
       b.set("wait_share", ratio(e.wait_ns, found_.location_ns)).set("wait_duration", seconds(e.wait_ns));
       b.set("late_rank", late_rank).set("one_late_rank", 10 * most >= 8 * causing && causing > 0);
-      b.set("late_ranks", guilty_text(e.causers)).set("ranks", ranks_);
+      b.set("late_ranks", guilty).set("late_locations", guilty).set("ranks", ranks_);
       set_reason(b, t, explain::parts_of(t, e.counts, found_.fault_ns));
       if (program_.data != nullptr) set_data(b, *program_.data, e, t.block);
       b.actions(place);
@@ -39518,10 +39642,11 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "late_rank late_share "
        "in_turn top_here "
        "earlier_in_turn earlier_indirect earlier_share blocks_count top_late_amount top_waiting_amount top_ratio top_share "
-       "operation_site cause_site ranks code_rank "
+       "operation_site cause_site ranks threads code_rank "
        "code_ranks code_ratio code_processors code_faults units_ratio visits_ratio;"
        "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "
-       "waiting_ranks top top_kind top_unit top_place lead excess earlier_sends earlier_ranks late_others;"
+       "waiting_ranks top top_kind top_unit top_place lead excess code_thread code_nouns earlier_sends earlier_ranks "
+       "late_others;"
        "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration without_saving indirect "
        "unexplained "
        "blocks_duration avoidable positive more slower "
@@ -42130,43 +42255,45 @@ namespace problems {
 /// Problems that the explanation and the ranks' own code decide: uneven or serial work, a slow rank, a lead that moves.
 inline const char* balance() noexcept {
   return R"rules(
-# The ranks do different amounts of the block that made the late side late: the difference is the cause, whatever waits.
+# The ranks do different amounts of the block that made the late side late: the difference is the cause, whatever waits. A block that
+# one thread of a team runs for all, as that of omp single, may be run by one of them more often by chance.
 declare composite event uneven member ( wait as w )
-  when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting';
+  when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting'
+       and not (w.pattern = 'thread_barrier' and w.threads > 1 and w.top_waiting_amount = 0 and w.top_kind != 'between');
 declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.excess = 'both' or w.excess = 'work' or w.excess = 'unknown' parameters (
   name = "uneven_work",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
-  root = "{w.top} {w.top_place} {w.code_rank}",
-  description = if(w.lead = 'one', "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}",
-                   "some ranks take up to {w.code_ratio} times as long as the others in {w.top}, rank {w.code_rank} most")
+  root = "{w.top} {w.top_place} {w.code_thread}",
+  description = if(w.lead = 'one', "{w.code_thread} takes {w.code_ratio} times as long as the others in {w.top}",
+                   "some {w.code_nouns} take up to {w.code_ratio} times as long as the others in {w.top}, {w.code_thread} most")
                 + if(w.excess = 'units', " ({w.units_ratio} times the units of work).", if(w.excess = 'visits', " ({w.visits_ratio} times the visits).",
                      if(w.excess = 'both', " ({w.units_ratio} times the units of work, and each takes longer).",
                      if(w.excess = 'work', " (with as many visits, of more instructions each).",
                      if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer)."))))),
-  advice = if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', "that code", "{w.top}") + " on rank {w.code_rank} to the other ranks: balance it by cost, not by count",
-              "balance " + if(w.top_kind = 'between', "that code", "{w.top}") + " over the ranks, by cost and not by count")
-           + if(w.excess = 'unknown', "; if it is the same work on all ranks (WHYWAIT_WORK would tell), find what makes it slower there", ""),
+  advice = if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', "that code", "{w.top}") + " on {w.code_thread} to the other {w.code_nouns}: balance it by cost, not by count",
+              "balance " + if(w.top_kind = 'between', "that code", "{w.top}") + " over the {w.code_nouns}, by cost and not by count")
+           + if(w.excess = 'unknown', "; if it is the same work on all {w.code_nouns} (WHYWAIT_WORK would tell), find what makes it slower there", ""),
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves );
 declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' or w.excess = 'cycles' or w.excess = 'core' or w.excess = 'frequency' parameters (
   name = "slower_visits",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
-  root = "{w.top} {w.top_place} {w.code_rank}",
-  description = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}, at the same number of " + if(w.units_ratio > 0, "units of work", "visits")
+  root = "{w.top} {w.top_place} {w.code_thread}",
+  description = "{w.code_thread} takes {w.code_ratio} times as long as the others in {w.top}, at the same number of " + if(w.units_ratio > 0, "units of work", "visits")
                 + if(w.excess = 'instructions', ": it executes more instructions.", if(w.excess = 'cycles', ": each instruction takes it more cycles.",
                      if(w.excess = 'core', ": each instruction takes it more cycles, as in its other code.",
                      if(w.excess = 'frequency', ": it gets fewer cycles in a second.", ".")))),
-  verdict = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
+  verdict = "{w.code_thread} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
             + if(w.excess = 'instructions', " because it executes more instructions: making it as fast there", if(w.excess = 'cycles',
                  " because each instruction takes it more cycles: making it as fast there", if(w.excess = 'core',
                  " because each instruction takes it more cycles, as in its other code: a processor as fast as the others", if(w.excess = 'frequency',
                  " because it gets fewer cycles in a second: a processor as fast as the others", " for the same work: making it as fast there")))),
-  advice = if(w.excess = 'instructions', "look at the code that rank {w.code_rank} runs in " + if(w.top_kind = 'between', "that code", "{w.top}") + ": it takes another path there, or its data need more
+  advice = if(w.excess = 'instructions', "look at the code that {w.code_thread} runs in " + if(w.top_kind = 'between', "that code", "{w.top}") + ": it takes another path there, or its data need more
             work; the machine is as fast as elsewhere",
-           if(w.excess = 'cycles', "look at how " + if(w.top_kind = 'between', "that code", "{w.top}") + " uses memory on rank {w.code_rank}: other data, a larger stride, cache lines that others
+           if(w.excess = 'cycles', "look at how " + if(w.top_kind = 'between', "that code", "{w.top}") + " uses memory on {w.code_thread}: other data, a larger stride, cache lines that others
             write, memory of another node",
-           if(w.excess = 'core', "look at the machine under rank {w.code_rank}, not at the code: a slower core, one that another thread shares, memory of another node",
-           if(w.excess = 'frequency', "look at the machine under rank {w.code_rank}, not at the code: frequency, temperature, a processor that is shared with another virtual machine",
-           "find what makes a unit of work in " + if(w.top_kind = 'between', "that code", "{w.top}") + " slower on rank {w.code_rank}: other data, memory, a slower or shared core;
+           if(w.excess = 'core', "look at the machine under {w.code_thread}, not at the code: a slower core, one that another thread shares, memory of another node",
+           if(w.excess = 'frequency', "look at the machine under {w.code_thread}, not at the code: frequency, temperature, a processor that is shared with another virtual machine",
+           "find what makes a unit of work in " + if(w.top_kind = 'between', "that code", "{w.top}") + " slower on {w.code_thread}: other data, memory, a slower or shared core;
             more even counts will not help")))),
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 
@@ -42174,10 +42301,10 @@ declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' 
 declare problem for uneven when w.excess = 'shared' parameters (
   name = "shared_processor",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
-  root = "rank {w.code_rank}",
-  description = "rank {w.code_rank} was ready to run for {w.code_delay} without a processor, so that {w.top} took {w.code_ratio} times as
+  root = "{w.code_thread}",
+  description = "{w.code_thread} was ready to run for {w.code_delay} without a processor, so that {w.top} took {w.code_ratio} times as
                  long as on the others" + if(w.code_processors > 0, "; it may use {plural(w.code_processors, 'processor', 'processors')}.", "."),
-  verdict = "rank {w.code_rank} was ready to run for {w.code_delay} without a processor: giving each rank one of its own",
+  verdict = "{w.code_thread} was ready to run for {w.code_delay} without a processor: giving each rank one of its own",
   advice = "give each rank a processor of its own: start fewer ranks on this machine, check the binding, stop what else runs there",
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 
@@ -42185,22 +42312,22 @@ declare problem for uneven when w.excess = 'shared' parameters (
 declare problem for uneven when w.excess = 'faults' parameters (
   name = "page_faults",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
-  root = "{w.top} {w.top_place} {w.code_rank}",
-  description = "rank {w.code_rank} spent {w.code_system} more in the kernel than the others, in {plural(w.code_faults, 'more page fault', 'more page faults')},
+  root = "{w.top} {w.top_place} {w.code_thread}",
+  description = "{w.code_thread} spent {w.code_system} more in the kernel than the others, in {plural(w.code_faults, 'more page fault', 'more page faults')},
                  so that {w.top} took {w.code_ratio} times as long.",
-  verdict = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
+  verdict = "{w.code_thread} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
             + " because of page faults: using the same memory again",
-  advice = "use the same memory again on rank {w.code_rank} instead of giving it back to the system: a pool, or M_MMAP_THRESHOLD and
+  advice = "use the same memory again on {w.code_thread} instead of giving it back to the system: a pool, or M_MMAP_THRESHOLD and
             M_TRIM_THRESHOLD of mallopt; or touch it once before",
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 declare problem for uneven when w.excess = 'system' parameters (
   name = "system_calls",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
-  root = "{w.top} {w.top_place} {w.code_rank}",
-  description = "rank {w.code_rank} spent {w.code_system} more in the kernel than the others, so that {w.top} took {w.code_ratio} times as long.",
-  verdict = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
+  root = "{w.top} {w.top_place} {w.code_thread}",
+  description = "{w.code_thread} spent {w.code_system} more in the kernel than the others, so that {w.top} took {w.code_ratio} times as long.",
+  verdict = "{w.code_thread} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
             + " because of system calls: making fewer of them",
-  advice = "make fewer system calls on rank {w.code_rank} (strace -c -f counts them): larger buffers, fewer files, no clock or memory calls in loops",
+  advice = "make fewer system calls on {w.code_thread} (strace -c -f counts them): larger buffers, fewer files, no clock or memory calls in loops",
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 
 # One rank runs the block, or few do, and the others wait: Amdahl's law.
@@ -42208,9 +42335,9 @@ declare composite event serial member ( wait as w ) when (w.lead = 'alone' or w.
 declare problem for serial parameters (
   name = "serial_work",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, uneven_work, send_after_work",
-  root = "{w.top} {w.top_place} {w.code_rank}",
+  root = "{w.top} {w.top_place} {w.code_thread}",
   description = if(w.lead = 'few', "only {w.code_ranks} of {w.ranks} ranks run {w.top}; the others wait for them at {w.operation}.",
-                   "only rank {w.code_rank} runs {w.top}; the other ranks wait for it at {w.operation}."),
+                   "only {w.code_thread} runs {w.top}; the other ranks wait for it at {w.operation}."),
   verdict = if(w.lead = 'few', "only {w.code_ranks} of {w.ranks} ranks run {w.top}, and the others wait for them: dividing it among all ranks", ""),
   advice = "divide {w.top} among the ranks, or give {w.waiting_ranks} work that does not need its result",
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted );
@@ -42236,11 +42363,11 @@ declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_r
   duration = lost, saving = lost / max(1, ranks - 1) );
 
 # All ranks do as much of the block in total, but not at the same time, and each waits for the others in turn: the lead moves.
-# Where the others run the block earlier or later, it is run by one after the other.
+# Where the others run the block earlier or later, or not, it is run by one after the other: in a team, by the first that comes.
 declare composite event varying_block member ( wait as w )
-  when w.lead = 'even' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
+  when (w.lead = 'even' or (w.pattern = 'thread_barrier' and w.threads > 1 and w.top_waiting_amount = 0)) and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
        and w.top_kind != 'waiting' and w.top_duration - w.top_inherited > 40 % * w.duration;
-declare problem for varying_block when w.top_here >= 50 % parameters (
+declare problem for varying_block when w.top_here >= 50 % and w.top_waiting_amount > 0 parameters (
   name = "slow_block",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_fence, early_wait, condition_variable, thread_barrier, latch, semaphore, future, join",
   root = "{w.top} {w.top_place}",
@@ -42251,14 +42378,14 @@ declare problem for varying_block when w.top_here >= 50 % parameters (
             + if(w.top_kind = 'between', "even out that code", "even out {w.top}") + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})") + " from visit to visit; or let
             a rank go on without the late one: receive later, do more work between two messages, or synchronise less often",
   duration = w.duration, saving = w.above_mean );
-declare problem for varying_block when w.top_here < 50 % parameters (
+declare problem for varying_block when w.top_here < 50 % or w.top_waiting_amount = 0 parameters (
   name = "work_in_turn",
   instead_of = "late_sender, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_fence, early_wait, condition_variable, thread_barrier, latch, semaphore, future, join",
   root = "{w.top} {w.top_place}",
   description = "{w.waiting_ranks} run {w.top} in turn while others wait; in total all ranks spend about as much time in it.",
   verdict = "{w.waiting_ranks} run {w.top} in turn while others wait: running it at the same time on all",
   advice = if(w.top_kind = 'between', "divide that code among", "divide each {w.top} among") + " the ranks, or let the next rank begin it ahead of {w.operation}",
-  duration = w.duration, saving = w.above_mean );
+  duration = w.duration, saving = if(w.threads > 1, w.avoidable * (1 - 1 / w.threads), w.above_mean) );
 )rules";
 }
 
@@ -42793,6 +42920,7 @@ declare problem for read_write when side = 'reader' and 2 * overtaken_duration >
             writers replace",
   duration = overtaken_duration, saving = most_overtaken );
 
+# Threads that divide the work of one of them evenly each have a part of it left.
 declare composite event thread_barrier member ( wait as w ) when w.pattern = 'thread_barrier';
 declare problem for thread_barrier parameters (
   name = "thread_barrier",
@@ -42800,7 +42928,7 @@ declare problem for thread_barrier parameters (
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": arriving together"),
   advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "spread the work of {w.blocks} evenly over the threads, or let them go on without each other if no data depends on {w.operation}"),
   duration = w.duration,
-  saving = w.avoidable );
+  saving = if(w.threads > 1, w.avoidable * (1 - 1 / w.threads), w.avoidable) );
 
 declare composite event latch member ( wait as w ) when w.pattern = 'latch';
 declare problem for latch parameters (
@@ -42839,9 +42967,9 @@ declare problem for join parameters (
   description = "{w.waiting_ranks} waited in {w.operation} for the end of {w.late_others}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: dividing it among the threads", ": working meanwhile"),
   advice = if(w.blocks_count > 0, "let {w.waiting_ranks} do a part of {w.blocks}", "let {w.waiting_ranks} also work")
-           + " before it waits, or divide it among more threads",
+           + " before waiting, or divide it among more threads",
   duration = w.duration,
-  saving = w.avoidable );
+  saving = if(w.threads > 1, w.avoidable * (1 - 1 / w.threads), w.avoidable) );
 )rules";
 }
 
@@ -43667,8 +43795,9 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
                                                     for (std::size_t i = 0; i < all.events.size(); ++i)
                                                       rules::add_own_events(all.events[i], all.ranks[i], store);
                                                   });
-    const std::int64_t mean_ns = all.code.whole.ns / std::max<std::int64_t>(1, facts.ranks);
-    for (const rules::code_use& u : all.code.blocks) evaluated.whole.push_back({u.most_rank, u.most_whole_ns - mean_ns});
+    const std::int64_t mean_ns = all.code.whole.ns / std::max<std::int64_t>({1, facts.ranks, all.code.whole.ranks});
+    for (const rules::code_use& u : all.code.blocks)
+      evaluated.whole.push_back({u.most_rank, u.most_thread, u.most_whole_ns - mean_ns});
     const base::vector<rules::diagnostic>& errors = known.log.list();
     for (const rules::diagnostic& error : errors) detail::print_lines(error.text());
     for (const std::string& message : evaluated.messages) detail::print_lines(message);
@@ -46078,7 +46207,10 @@ class process_names final : public explain::function_names {
       found.function = core::combine(found.function, caller.function);
       found.line = found.line != 0 && caller.line != 0 ? core::combine(found.line, caller.line) : 0;
     }
-    found.function = core::combine(found.function, static_cast<std::uint64_t>((*m.calls)[m.number].call));
+    core::mpi_call call = (*m.calls)[m.number].call;
+    if (call == core::mpi_call::omp_idle)
+      call = core::mpi_call::omp_parallel;  // the thread that begins a team runs the same code
+    found.function = core::combine(found.function, static_cast<std::uint64_t>(call));
     if (found.line != 0) found.line = core::combine(found.line, found.function);
     return found;
   }
@@ -50754,6 +50886,7 @@ void write_maps(Writer& out, const maps_section& m) {
     write_block(out, b);
     if (b.unmarked) out.member("unmarked", true);
     out.member("rank", b.rank).member("among", b.among);
+    if (b.thread != 0) out.member("thread", b.thread);
     out.member("seconds", b.seconds).member("saving_seconds", b.saving_seconds).end_object();
   }
   out.end_array();
@@ -50921,8 +51054,7 @@ class picture_writer {
   }
 
   static std::string who(const location_seconds& l, const std::string& what) {
-    return base::rank_text(l.rank) + (l.thread != 0 ? " thread " + std::to_string(l.thread) : std::string()) + " (" + what +
-           ")";
+    return base::rank_text(l.rank, l.thread) + " (" + what + ")";
   }
 
   // Code that the compiler counts is named by its function.
@@ -51851,6 +51983,7 @@ inline void write_json(const result& r, const json_sink& sink, bool for_page = f
     out.begin_object().member("text", sentence(r, v));
     if (!v.problem.empty()) out.member("problem", v.problem);
     else out.member("block", v.block).member("rank", v.rank).member("ratio", v.ratio);
+    if (v.thread != 0) out.member("thread", v.thread);
     out.member("saving_seconds", v.saving_seconds);
     const saving_range s = range_of(r, v);
     if (s.low < s.high) out.key("saving_range").begin_array().value(s.low).value(s.high).end_array();
@@ -52348,7 +52481,7 @@ struct rank_words {
 inline rank_words words_for(const base::vector<location_seconds>& list, std::size_t first = 0,
                             std::size_t last = std::size_t(-1)) {
   rank_words out;
-  bool threads = false;
+  std::int32_t threads = 0;
   last = std::min(last, list.size());
   for (std::size_t i = first; i < last; ++i) {
     if (list[i].rank < 0) {
@@ -52356,10 +52489,10 @@ inline rank_words words_for(const base::vector<location_seconds>& list, std::siz
       continue;
     }
     out.ranks.push_back(list[i].rank);
-    threads = threads || list[i].thread != 0;
+    threads |= list[i].thread;
   }
-  out.text = base::rank_list(out.ranks, out.others);
-  if (threads && out.ranks.size() == 1 && last - first == 1) out.text += " thread " + std::to_string(list[first].thread);
+  const bool one = threads != 0 && out.ranks.size() == 1 && last - first == 1;
+  out.text = one ? base::rank_text(out.ranks[0], threads) : base::rank_list(out.ranks, out.others);
   return out;
 }
 
@@ -52372,18 +52505,21 @@ inline std::string who_waited(const wait_entry& w) {
   double total = 0;
   for (const location_seconds& c : w.causers) total += c.seconds;
   const location_seconds& first = w.causers[0];
-  if (w.causers.size() > 1 && first.rank >= 0 && first.seconds >= 0.995 * total)
-    return out + " for " + words_for(w.causers, 0, 1).text;
+  const auto whom = [&](std::size_t last) {
+    const rank_words late = words_for(w.causers, 0, last);
+    const bool same = late.ranks == waiters.ranks && late.ranks.size() > 1 && !late.others && !waiters.others;
+    return same ? std::string("one another") : late.text;
+  };
+  if (w.causers.size() > 1 && first.rank >= 0 && first.seconds >= 0.995 * total) return out + " for " + whom(1);
   if (w.causers.size() > 1 && first.rank >= 0 && first.seconds >= 0.6 * total)
-    return out + ", mostly for " + words_for(w.causers, 0, 1).text + " (" + base::percent(first.seconds / total) + ")";
+    return out + ", mostly for " + whom(1) + " (" + base::percent(first.seconds / total) + ")";
   std::size_t most = 0;
   double named = 0;
   while (most < w.causers.size() && w.causers[most].rank >= 0 && named < 0.9 * total) named += w.causers[most++].seconds;
-  if (most > 0 && most < w.causers.size() && named >= 0.995 * total) return out + " for " + words_for(w.causers, 0, most).text;
+  if (most > 0 && most < w.causers.size() && named >= 0.995 * total) return out + " for " + whom(most);
   if (most > 0 && most < w.causers.size() && 4 * most <= 3 * w.causers.size() && named >= 0.9 * total)
-    return out + ", mostly for " + words_for(w.causers, 0, most).text + " (" + base::percent(named / total) + ")";
-  if (all.ranks == waiters.ranks && !all.others && !waiters.others && all.ranks.size() > 1) return out + " for one another";
-  return out + " for " + all.text;
+    return out + ", mostly for " + whom(most) + " (" + base::percent(named / total) + ")";
+  return out + " for " + whom(w.causers.size());
 }
 
 namespace detail {
@@ -52759,7 +52895,7 @@ inline void page_what_if(const page_context& p) {
       out.put(
           "</th><td>$</td><td class=\"n\">$<span class=\"track\" aria-hidden=\"true\"><i class=\"bar\" "
           "style=\"width:$\"></i></span></td><td class=\"n\">$</td></tr>",
-          base::rank_text(b.rank), as_time(b.seconds), as_width(b.seconds / run), as_time(b.saving_seconds));
+          base::rank_text(b.rank, b.thread), as_time(b.seconds), as_width(b.seconds / run), as_time(b.saving_seconds));
     }
     out.put("</tbody></table></div>");
   }
@@ -61151,6 +61287,7 @@ inline void list_balances(const explain::outcome& found, const name_resolver& re
     if (e.kind == "call" || e.kind == "startup") continue;  // cannot be balanced
     e.unmarked = b.block == explain::unmarked_key() || b.pieces > 1;
     e.rank = b.rank;
+    e.thread = b.thread;
     e.among = b.among;
     e.seconds = base::seconds_of(found.total_ns - b.saving_ns);
     e.saving_seconds = base::seconds_of(b.saving_ns);

@@ -48,8 +48,12 @@ inline const char* rank_nouns() noexcept { return ranks_are_threads() ? "threads
 /// Where the recorded run begins.
 inline const char* start_text() noexcept { return ranks_are_threads() ? "the start" : "MPI_Init"; }
 
-/// "rank 3".
-inline std::string rank_text(std::int64_t rank) { return std::string(rank_noun()) + " " + std::to_string(rank); }
+/// "rank 3", and of a further thread of it "rank 3 thread 1".
+inline std::string rank_text(std::int64_t rank, std::int32_t thread = 0) {
+  std::string out = std::string(rank_noun()) + " " + std::to_string(rank);
+  if (thread != 0) out += " thread " + std::to_string(thread);
+  return out;
+}
 /// "rank time": that of all ranks together.
 inline std::string rank_time() { return std::string(rank_noun()) + " time"; }
 

@@ -28,7 +28,8 @@ class asked_code {
         plan_(plan),
         asked_(asked),
         joined_(joined),
-        unmarked_(plan.number_of(explain::unmarked_key())) {}
+        unmarked_(here.thread == 0 ? plan.number_of(explain::unmarked_key()) : clock_plan::none),
+        works_(explain::works_unmarked(here)) {}
 
   /// The step after those before the next record.
   std::uint64_t step() const noexcept { return step_; }
@@ -60,7 +61,7 @@ class asked_code {
       };
       use(code.own);
       const bool may_wait = room_ns == begin_ns - now_ns && explain::is_between_polls(here_, record);  // not to be balanced
-      if (here_.thread == 0 && !may_wait) {
+      if (!may_wait) {
         use(unmarked_);
         use(code.joined);
         use(code.after);
@@ -89,8 +90,8 @@ class asked_code {
       const core::stable_key site = key_of(first), between = explain::between_key(site, key_of(second));
       const core::stable_key joined = joined_.key_of(between);
       return numbers{between, joined_.lines_of(between), plan_.number_of(between),
-                     joined != 0 ? plan_.number_of(joined) : clock_plan::none,
-                     site != 0 ? plan_.number_of(explain::after_key(site)) : clock_plan::none};
+                     joined != 0 && works_ ? plan_.number_of(joined) : clock_plan::none,
+                     site != 0 && here_.thread == 0 ? plan_.number_of(explain::after_key(site)) : clock_plan::none};
     });
   }
   core::stable_key key_of(std::uint32_t site) const noexcept {
@@ -103,6 +104,7 @@ class asked_code {
   const base::pod_vector<std::uint32_t>& asked_;
   const joined_code& joined_;
   std::uint32_t unmarked_;
+  bool works_;
   std::uint64_t step_ = 0, code_end_ = 0;
   std::uint32_t last_site_ = no_site;  ///< of the last call that ended a piece of unmarked code
   bool visited_ = false;

@@ -18,35 +18,30 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// How the time in each block is distributed over the ranks. Merged up the reduction tree; 104 bytes per distinct block.
+/// How the time in each block is distributed over the threads of all ranks, at first of one rank. Merged up the reduction tree; 120
+/// bytes per distinct block.
 class block_balance {
  public:
-  /// Sets what one rank did itself, by block, ascending. `joined`: unmarked code by the keys that join it.
-  /// `regions`: the keys of all marked code.
-  void set(std::int32_t rank, const base::pod_vector<explain::block_time>& own, const joined_code& joined,
-           base::pod_vector<core::stable_key> regions) {
-    small_stable_sort(regions);
-    all_.clear();
-    all_ranks_ = 1;
-    longest_ = second_ = {0, rank};
+  /// Adds what one location of the rank did itself, by block, ascending. `joined`: unmarked code by the keys that join it.
+  /// `regions`: the keys of all marked code, ascending.
+  void add(explain::thread_of_rank who, const base::pod_vector<explain::block_time>& own, const joined_code& joined,
+           const base::pod_vector<core::stable_key>& regions) {
+    computing here{0, who};
     for (const explain::block_time& b : own) {
       if (b.ns <= 0) continue;
       entry e;
       e.block = b.block;
-      e.piece = joined.longest_of(b.block);
-      e.rank = rank;
+      e.rank = who.rank;
+      e.thread = who.thread;
       e.ranks = 1;
-      e.pieces = joined.pieces_of(b.block);
-      e.unmarked = joined.is_unmarked(b.block);
-      e.after = joined.is_after(b.block);
-      e.first = joined.around(b.block).first;
-      e.second = joined.around(b.block).second;
-      e.joined = joined.key_of(b.block);
+      joined.describe(e);
       e.region = !e.unmarked && std::binary_search(regions.begin(), regions.end(), b.block);
       e.most_ns = e.sum_ns = b.ns;
       all_.push_back(e);
-      if (e.region || joined.is_piece(b.block)) longest_.ns += b.ns;
+      if (e.region || e.first != 0 || e.second != 0) here.ns += b.ns;
     }
+    enter(here);
+    join_blocks();
   }
   void write(base::packet& out) const {
     put(out, all_ranks_);
@@ -58,33 +53,22 @@ class block_balance {
   void join(base::packet_reader& in) {
     all_ranks_ += in.get<std::int32_t>();
     const auto first = in.get<computing>(), next = in.get<computing>();
-    const bool theirs = first.ns > longest_.ns;
-    const computing lower = theirs ? longest_ : first;
-    if (theirs) longest_ = first;
-    const computing rest = theirs ? next : second_;
-    second_ = rest.ns > lower.ns ? rest : lower;
-    join_ascending(
-        all_, in, [](const entry& a, const entry& b) { return a.block < b.block; },
-        [](entry& to, const entry& e) {
-          if (e.most_ns > to.most_ns) {
-            to.most_ns = e.most_ns;
-            to.rank = e.rank;
-            to.piece = e.piece;
-            to.pieces = e.pieces;
-          }
-          to.ranks += e.ranks;
-          to.sum_ns += e.sum_ns;
-        });
+    enter(first);
+    enter(next);
+    base::pod_vector<entry> others;
+    get_all(in, others);
+    all_.append(others.data(), others.size());
+    join_blocks();
   }
 
-  /// The blocks that one rank spends most time in beyond the mean of the ranks that share them once balanced: the candidates,
-  /// at most `most`, largest excess first. What joins hardly more than one block is left out. A block that one rank runs would be divided
-  /// among all; an unmarked one if no other rank runs it between other calls (`is_alone`).
+  /// The blocks that one thread spends most time in beyond the mean of those that share them once balanced: the candidates,
+  /// at most `most`, largest excess first. What joins hardly more than one block is left out. A block that one thread runs would be
+  /// divided among all ranks; an unmarked one if no other rank runs it between other calls (`is_alone`).
   base::pod_vector<explain::balance_answer> candidates(std::size_t most) const {
     base::pod_vector<entry> found;
     for (entry e : all_) {
       e.among = e.ranks == 1 && (e.region || is_alone(e)) ? all_ranks_ : e.ranks;
-      if (e.among > e.ranks) e.others_ns = longest_.rank == e.rank ? second_.ns : longest_.ns;
+      if (e.among > e.ranks) e.others_ns = longest_.who == explain::thread_of_rank{e.rank, e.thread} ? second_.ns : longest_.ns;
       const bool code = e.region || e.unmarked;  // neither start-up nor time inside MPI can be balanced
       if (code && e.among > 1 && excess(e) > 0) found.push_back(e);
     }
@@ -108,10 +92,35 @@ class block_balance {
 
  private:
   using entry = explain::balance_answer;
-  // What a rank computes in all.
+  // What a thread computes in all.
   struct computing {
-    std::int64_t ns, rank;
+    std::int64_t ns = 0;
+    explain::thread_of_rank who;
   };
+
+  void enter(const computing& c) noexcept {
+    if (c.ns > longest_.ns) {
+      second_ = longest_;
+      longest_ = c;
+    } else if (c.ns > second_.ns) {
+      second_ = c;
+    }
+  }
+  [[gnu::noinline]] void join_blocks() {
+    base::sort_and_join(
+        all_, [](const entry& a, const entry& b) { return a.block < b.block; },
+        [](entry& to, const entry& e) {
+          if (e.most_ns > to.most_ns) {
+            to.most_ns = e.most_ns;
+            to.rank = e.rank;
+            to.thread = e.thread;
+            to.piece = e.piece;
+            to.pieces = e.pieces;
+          }
+          to.ranks += e.ranks;
+          to.sum_ns += e.sum_ns;
+        });
+  }
 
   // Whether surely no other rank runs the unmarked code of `e`, which only one rank passes between these two calls. Another one
   // may run it between other calls (docs/method.md 1.4): of the same functions, about as often; or if one of the two calls is
@@ -121,7 +130,7 @@ class block_balance {
     for (const entry& x : all_) {
       if (x.block == e.joined && x.ranks > 1) return false;
       const bool same_call = (x.first != 0 && x.first == e.first) || (x.second != 0 && x.second == e.second);
-      const bool shared = x.ranks == all_ranks_ || (x.ranks == 1 && x.rank == e.rank);
+      const bool shared = x.ranks >= all_ranks_ || (x.ranks == 1 && x.rank == e.rank);
       if (same_call && !shared) return false;
     }
     return true;
@@ -129,8 +138,8 @@ class block_balance {
   static std::int64_t excess(const entry& e) noexcept { return e.most_ns - mean_ns(e); }
 
   base::pod_vector<entry> all_;  ///< by block
-  computing longest_{0, 0}, second_{0, 0};  ///< the ranks that compute longest
-  std::int32_t all_ranks_ = 0;
+  computing longest_, second_;  ///< the threads that compute longest
+  std::int32_t all_ranks_ = 1;
 };
 
 }  // namespace clocks

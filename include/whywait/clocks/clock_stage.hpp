@@ -65,8 +65,9 @@ class clock_stage final : public explain::rank_clocks {
     needs_.add_messages(location, matches, count, arrivals);
   }
   void add_explained_location(std::uint16_t location, explain::explained_location what) override {
-    path_.add(what.end_ns, std::move(what.path), cost_pass_.add_location(location, what, pieces_));
-    own_ = path_.spent;
+    const base::pod_vector<explain::block_time> own = cost_pass_.add_location(location, what, pieces_);
+    path_.add(what.end_ns, std::move(what.path), own);
+    own_.push_back(own);
     notes_.push_back(std::move(what.notes));
   }
   const explain::rank_history& rank() const noexcept { return *rank_; }
@@ -117,9 +118,10 @@ class clock_stage final : public explain::rank_clocks {
     joined_.join(pieces_, settings_->functions, own_);
     pieces_.release();
     base::pod_vector<core::stable_key> regions;
-    for (const core::stable_key block : rank_->blocks) regions.push_back(block);
-    balance.set(rank_->rank, own_, joined_, std::move(regions));
-    own_.release();
+    regions.append(rank_->blocks.data(), rank_->blocks.size());
+    small_stable_sort(regions);
+    for (std::size_t l = 0; l != own_.size(); ++l) balance.add(location(l), own_[l], joined_, regions);
+    own_ = {};
   }
   /// Reads what `choose_blocks` wrote and measures how the balanced blocks lie in the run. Returns false if there are none.
   bool read_balanced(base::packet_reader& in) {
@@ -141,7 +143,10 @@ class clock_stage final : public explain::rank_clocks {
   void set_course(const unsigned char* data, std::size_t size) {
     base::packet_reader in(data, size);
     balanced_.set_sums(in, balances_);
-    slow_.measure(rank_->rank, balances_, [this](std::size_t q) { return balanced_.own_ns(q); });
+    slow_.begin(balances_.size());
+    for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
+      for (std::size_t q = 0; q != balances_.size(); ++q) slow_.measure(location(l), q, balances_[q], balanced_.own_ns(l, q));
+    }
   }
 
   /// Lists all questions: ideal networks; those of the settings; those
@@ -305,6 +310,7 @@ class clock_stage final : public explain::rank_clocks {
   }
 
  private:
+  explain::thread_of_rank location(std::size_t l) const noexcept { return {rank_->rank, rank_->locations[l].thread}; }
   // Adds a question about one change.
   [[gnu::noinline]] static void add(base::vector<explain::what_if>& questions, const explain::change& c) {
     questions.emplace_back();
@@ -346,7 +352,7 @@ class clock_stage final : public explain::rank_clocks {
   clock_pass pass_;
   clock_result result_;
   bool result_taken_ = false;
-  base::pod_vector<explain::block_time> own_;  ///< what this rank did itself, by block, until join_code
+  joined_code::time_by_location own_;  ///< what each location did itself, by block, until join_code
   base::pod_vector<unmarked_piece> pieces_;
   joined_code joined_;
   base::pod_vector<explain::earlier_send> sends_;  ///< on rank 0: the questions before those, one for each block

@@ -5,6 +5,7 @@
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/explain/blocks.hpp>
+#include <whywait/explain/clock_question.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/options.hpp>
 
@@ -17,66 +18,71 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// One piece of unmarked code of one rank: the time and number of visits between two of its call sites.
+/// One piece of unmarked code of one thread of a rank: the time and number of visits between two of its call sites.
 struct unmarked_piece {
   core::stable_key block, first, second;
   std::int64_t ns, visits;
+  std::uint32_t location = 0;
+  bool main = true;  ///< of the main thread
 };
 
 /// The unmarked code of one rank, joined: all of it, that between calls in the same two functions, and that after each call. Ranks
 /// with other neighbours make the calls around the same code in other lines, so that only the functions tell that it is the same;
 /// code that one rank runs clearly more often is another. Ranks with another part in the program go on from the same call to
-/// other calls.
+/// other calls. Of further threads only what lies between calls in the same two functions is joined.
 class joined_code {
  public:
-  /// Adds the sums to `own`, the time of the rank by block, ascending. Asks for the functions of pieces that make at least 1 %
-  /// of it. O(pieces log pieces).
-  void join(base::pod_vector<unmarked_piece>& pieces, explain::function_names* functions,
-            base::pod_vector<explain::block_time>& own) {
-    std::int64_t whole_ns = 0;
-    for (const explain::block_time& b : own) whole_ns += b.ns;
+  /// The time of each location of a rank by block, ascending.
+  using time_by_location = base::vector<base::pod_vector<explain::block_time>>;
+
+  /// Adds the sums to `own`. Asks for the functions of pieces that make at least 1 % of it. O(pieces log pieces).
+  void join(base::pod_vector<unmarked_piece>& pieces, explain::function_names* functions, time_by_location& own) {
+    base::pod_vector<std::int64_t> whole_ns(own.size(), 0);
+    for (std::size_t l = 0; l != own.size(); ++l)
+      for (const explain::block_time& b : own[l]) whole_ns[l] += b.ns;
     small_stable_sort(pieces, [](const unmarked_piece& a, const unmarked_piece& b) { return a.ns > b.ns; });
-    base::key_map visits_of;
-    base::pod_vector<std::int64_t> visits;
+    base::key_map first_of, number_of;  // in of_blocks_: by functions, the block that has the visits of all; by block
     for (const unmarked_piece& p : pieces) {
-      of_blocks_.push_back({p.block, 0, 0, 0, p.first, p.second, false, p.block});
-      if (functions == nullptr || p.ns < whole_ns / 100 || p.first == 0 || p.second == 0) continue;
-      const explain::source_keys from = functions->source_of(p.first), to = functions->source_of(p.second);
-      if (from.function == 0 || to.function == 0) continue;
-      const core::stable_key key = core::combine(from.function, to.function);
-      of_blocks_.back().piece = key;
-      if (from.line != 0 && to.line != 0) of_blocks_.back().lines = core::combine(from.line, to.line);
-      const std::uint32_t at = visits_of.intern(key, static_cast<std::uint32_t>(visits.size()));
-      if (at == visits.size()) visits.push_back(0);
-      visits[at] += p.visits;
+      const auto fresh = static_cast<std::uint32_t>(of_blocks_.size());
+      const std::uint32_t number = number_of.intern(p.block, fresh);
+      if (number == fresh) enter(p, p.ns >= whole_ns[p.location] / 100 ? functions : nullptr);
+      const core::stable_key key = of_blocks_[number].piece;
+      if (key != 0) of_blocks_[first_of.intern(key, number)].visits += p.visits;
     }
-    for (std::size_t i = 0; i != pieces.size(); ++i) {
-      add(explain::unmarked_key(), pieces[i]);
-      if (pieces[i].first != 0) add(explain::after_key(pieces[i].first), pieces[i], true);
-      core::stable_key& key = of_blocks_[i].piece;
-      if (key == 0) continue;
-      key = core::combine(key, how_often(visits[visits_of.find(key)]));
-      add(key, pieces[i]);
+    for (sum& s : of_blocks_)
+      if (s.piece != 0) s.piece = core::combine(s.piece, how_often(of_blocks_[first_of.find(s.piece)].visits));
+    std::uint32_t entered = 0;
+    for (const unmarked_piece& p : pieces) {
+      const std::uint32_t number = number_of.find(p.block);
+      const std::int32_t another = number == entered ? 1 : 0;  // the first piece of its block
+      entered += static_cast<std::uint32_t>(another);
+      if (p.main) add(explain::unmarked_key(), p, false, another, own);
+      if (p.main && p.first != 0) add(explain::after_key(p.first), p, true, another, own);
+      if (const core::stable_key key = of_blocks_[number].piece) add(key, p, false, another, own);
     }
     small_stable_sort(of_blocks_, [](const sum& a, const sum& b) { return a.block < b.block; });
-    for (const sum& s : sums_) own.push_back({s.block, s.ns, 0});
-    small_stable_sort(own, [](const explain::block_time& a, const explain::block_time& b) { return a.block < b.block; });
+    for (base::pod_vector<explain::block_time>& here : own)
+      base::sort_and_join(
+          here, [](const explain::block_time& a, const explain::block_time& b) { return a.block < b.block; },
+          [](explain::block_time& to, const explain::block_time& b) { to.ns += b.ns; });
   }
 
-  /// The longest piece that a key of joined code stands for; the key itself if it is none.
-  core::stable_key longest_of(core::stable_key key) const noexcept {
-    const sum* const joined = find_sum(key);
-    return joined != nullptr ? joined->piece : key;
-  }
-  /// Whether a key stands for all code after one call.
-  bool is_after(core::stable_key key) const noexcept {
-    const sum* const joined = find_sum(key);
-    return joined != nullptr && joined->after;
-  }
-  /// The number of pieces that a key stands for.
-  std::int32_t pieces_of(core::stable_key key) const noexcept {
-    const sum* const joined = find_sum(key);
-    return joined != nullptr ? joined->pieces : 1;
+  /// Sets what `e.block` stands for: the longest piece and the number of pieces of joined code, the calls around a piece and the key
+  /// that joins it.
+  void describe(explain::balance_answer& e) const noexcept {
+    e.piece = e.block;
+    if (const sum* const joined = find_sum(e.block)) {
+      e.piece = joined->piece;
+      e.pieces = joined->pieces;
+      e.after = joined->after;
+      e.unmarked = true;
+    }
+    if (const sum* const piece = find(e.block)) {
+      e.first = piece->first;
+      e.second = piece->second;
+      e.joined = piece->piece;
+      e.unmarked = true;
+    }
   }
   /// The key of the code between the same functions as a piece; 0: none.
   core::stable_key key_of(core::stable_key block) const noexcept {
@@ -88,27 +94,15 @@ class joined_code {
     const sum* const piece = find(block);
     return piece != nullptr ? piece->lines : block;
   }
-  /// The call sites around a piece; 0 of other blocks.
-  struct call_pair {
-    core::stable_key first, second;
-  };
-  call_pair around(core::stable_key block) const noexcept {
-    const sum* const piece = find(block);
-    return piece != nullptr ? call_pair{piece->first, piece->second} : call_pair{0, 0};
-  }
-  /// Whether a block is a piece of unmarked code.
-  bool is_piece(core::stable_key block) const noexcept { return find(block) != nullptr; }
-  /// Whether a block is a piece of unmarked code, or joins such pieces.
-  bool is_unmarked(core::stable_key block) const noexcept { return find(block) != nullptr || find_sum(block) != nullptr; }
 
  private:
   struct sum {
     core::stable_key block, piece;
-    std::int64_t ns;
     std::int32_t pieces;
     core::stable_key first, second;  ///< call sites around a piece
     bool after = false;  ///< all code after one call
     core::stable_key lines = 0;  ///< around a piece
+    std::int64_t visits = 0;  ///< of the first piece between two functions: of all
   };
 
   // Equal for numbers of visits that differ by less than about a quarter, but for those on both sides of a limit.
@@ -125,11 +119,22 @@ class joined_code {
     const std::uint32_t at = numbers_.find(key);
     return at != base::key_map::none ? &sums_[at] : nullptr;
   }
-  void add(core::stable_key key, const unmarked_piece& p, bool after = false) {  // the longest piece comes first
+  // The longest piece comes first. `another`: 1 if it is the first of its block.
+  [[gnu::noinline]] void add(core::stable_key key, const unmarked_piece& p, bool after, std::int32_t another,
+                             time_by_location& own) {
     const std::uint32_t at = numbers_.intern(key, static_cast<std::uint32_t>(sums_.size()));
-    if (at == sums_.size()) sums_.push_back({key, p.block, 0, 0, 0, 0, after});
-    sums_[at].ns += p.ns;
-    ++sums_[at].pieces;
+    if (at == sums_.size()) sums_.push_back({key, p.block, 0, 0, 0, after});
+    sums_[at].pieces += another;
+    own[p.location].push_back({key, p.ns, 0});
+  }
+  // Enters a block, with the functions that its calls are in.
+  void enter(const unmarked_piece& p, explain::function_names* functions) {
+    of_blocks_.push_back({p.block, 0, 0, p.first, p.second, false, p.block});
+    if (functions == nullptr || p.first == 0 || p.second == 0) return;
+    const explain::source_keys from = functions->source_of(p.first), to = functions->source_of(p.second);
+    if (from.function == 0 || to.function == 0) return;
+    of_blocks_.back().piece = core::combine(from.function, to.function);
+    if (from.line != 0 && to.line != 0) of_blocks_.back().lines = core::combine(from.line, to.line);
   }
 
   base::key_map numbers_;  ///< in sums_

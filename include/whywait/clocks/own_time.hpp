@@ -133,7 +133,7 @@ class own_time {
     else here.lasted |= instant::has_part;
   }
   /// Enters the last steps and numbers the blocks in the order of their keys. Writes the time of each block to `spent`,
-  /// in that order, including `startup_ns` before recording began, and adds the unmarked code of a main thread to `pieces`.
+  /// in that order, including `startup_ns` before recording began, and adds the unmarked code to `pieces`, if it counts as work.
   void seal(std::int64_t startup_ns, room& known, base::pod_vector<explain::block_time>& spent,
             base::pod_vector<unmarked_piece>& pieces) {
     compute(here_->steps.size(), std::max(rank_->end_ns, left_ns_), explain::end_of_recording, known);
@@ -142,12 +142,14 @@ class own_time {
     known.sorted_.resize(known.here_.size());
     blocks_.reserve(known.here_.size());
     spent.reserve(known.here_.size());
+    const bool works = explain::works_unmarked(*here_);
+    const auto location = static_cast<std::uint32_t>(here_ - rank_->locations.data());
     for (const auto& n : known.here_) {
       known.sorted_[n.number] = static_cast<std::uint32_t>(blocks_.size());
       blocks_.push_back(n.block);
       if (n.spent_ns != 0) spent.push_back({n.block, n.spent_ns, 0});
-      if ((n.first | n.second) != 0 && here_->thread == 0)
-        pieces.push_back({n.block, n.first, n.second, n.spent_ns - n.polls_ns, n.visits});
+      if ((n.first | n.second) != 0 && works)
+        pieces.push_back({n.block, n.first, n.second, n.spent_ns - n.polls_ns, n.visits, location, here_->thread == 0});
     }
     for (piece& p : parts_) p.block = known.sorted_[p.block];
   }

@@ -15,34 +15,30 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// For each balanced block the ranks that take nearly as long as the one that takes longest. Added up over ranks.
+/// For each balanced block the threads that take nearly as long as the one that takes longest. Added up over ranks.
 class slow_ranks {
  public:
-  /// `own_ns(number)`: the time of this rank in a block.
-  template <class Own>
-  void measure(std::int32_t rank, const base::pod_vector<explain::balance_answer>& blocks, Own&& own_ns) {
-    all_.clear();
-    for (std::size_t q = 0; q != blocks.size(); ++q) {
-      const explain::balance_answer& b = blocks[q];
-      const std::int64_t ns = own_ns(q), mean_ns = block_balance::mean_ns(b);
-      all_.emplace_back();
-      if (rank != b.rank && least_of_ten * (b.most_ns - mean_ns) > 10 * (ns - mean_ns)) continue;
-      all_.back().count = 1;
-      all_.back().first[0] = rank;
-      all_.back().ns = ns;
-    }
+  void begin(std::size_t blocks) { all_.assign(blocks, {}); }
+  /// Adds a thread of this rank, in ascending order. `ns`: its time in the block number `q`, which `b` is about.
+  void measure(explain::thread_of_rank who, std::size_t q, const explain::balance_answer& b, std::int64_t ns) {
+    const std::int64_t mean_ns = block_balance::mean_ns(b);
+    const bool slowest = who == explain::thread_of_rank{b.rank, b.thread};
+    if (!slowest && least_of_ten * (b.most_ns - mean_ns) > 10 * (ns - mean_ns)) return;
+    group& g = all_[q];
+    if (g.count < most) g.first[g.count] = who;
+    ++g.count;
+    g.ns += ns;
   }
   void write(base::packet& out) const { put_all(out, all_); }
+  /// Adds the threads of higher ranks, as their `write` wrote them.
   void merge(base::packet_reader& in) {
     base::pod_vector<group> others;
     get_all(in, others);
     for (std::size_t q = 0; q < std::min(all_.size(), others.size()); ++q) {
-      group &a = all_[q], &b = others[q], both;
-      std::merge(a.first, a.first + a.listed(), b.first, b.first + b.listed(), merged_);
-      both.count = a.count + b.count;
-      both.ns = a.ns + b.ns;
-      std::copy(merged_, merged_ + both.listed(), both.first);
-      a = both;
+      group &a = all_[q], &b = others[q];
+      for (std::int32_t i = 0; i < b.count && a.count + i < most; ++i) a.first[a.count + i] = b.first[i];
+      a.count += b.count;
+      a.ns += b.ns;
     }
   }
   void name(explain::balance_answer& b, std::size_t q) const {
@@ -57,13 +53,12 @@ class slow_ranks {
   static constexpr std::int32_t most = 4;
 
   struct group {
-    std::int32_t count = 0, first[most] = {};
+    std::int32_t count = 0;
+    explain::thread_of_rank first[most] = {};
     std::int64_t ns = 0;
-    std::int32_t listed() const noexcept { return std::min(count, most); }
   };
 
   base::pod_vector<group> all_;  ///< by balanced block
-  std::int32_t merged_[2 * most] = {};
 };
 
 }  // namespace clocks

@@ -20,7 +20,7 @@ constexpr core::stable_key files_key() noexcept { return core::combine(3, 0x6e65
 constexpr core::stable_key node_network_key() noexcept { return core::combine(2, 0x6e6574776f726bu); }
 
 /// One change of a hypothetical run: `block` takes `factor` times as long (0.5: twice as fast, 0: no time). With `balanced`
-/// all ranks that run it take equally long in it instead, in each part of the run. With
+/// all threads that run it take equally long in it instead, in each part of the run. With
 /// `sends_first` nothing takes another time, but messages are sent before the work in `block` that their sender did since it
 /// last received anything. With `removed` no rank waits in the call that `block` is.
 struct change {
@@ -44,29 +44,36 @@ struct what_if_answer {
   std::int64_t saving_ns = 0;  ///< time of the run without changes minus total_ns
 };
 
-/// What balancing one block over the ranks that run it would save.
+/// A thread of a rank.
+struct thread_of_rank {
+  std::int32_t rank = 0, thread = 0;
+  std::int64_t number() const noexcept { return std::int64_t{rank} << 32 | thread; }
+  friend bool operator==(thread_of_rank a, thread_of_rank b) noexcept { return a.number() == b.number(); }
+};
+
+/// What balancing one block would save, over the ranks that run it, or over their threads if several threads of a rank do.
 struct balance_answer {
   core::stable_key block = 0;  ///< unmarked_key(), a key of unmarked code between two functions or after a call, or a block
   core::stable_key piece = 0;  ///< the block, or the longest of the blocks of that rank that it joins
   core::stable_key first = 0, second = 0;  ///< call sites around a single piece of unmarked code
   core::stable_key joined = 0;             ///< key of all code between the same functions as that piece; 0: not known
-  std::int32_t rank = 0;       ///< the rank that spends most time in it
-  std::int32_t ranks = 0;      ///< number of ranks that run it
-  std::int32_t among = 0;  ///< ranks that share it once balanced: those that run it, or all of the run if surely only one does
-  std::int32_t pieces = 1;  ///< number of blocks of that rank that it joins
+  std::int32_t rank = 0, thread = 0;  ///< the thread that spends most time in it
+  std::int32_t ranks = 0;      ///< number of threads that run it: with one thread each, of ranks
+  std::int32_t among = 0;  ///< those that share it once balanced: that run it, or all ranks of the run if surely only one does
+  std::int32_t pieces = 1;  ///< number of blocks of that thread that it joins
   bool unmarked = false;  ///< code outside any region
   bool after = false;  ///< all unmarked code after one call, to whatever call each rank makes next
-  bool several = false;  ///< in some epochs another rank spends most time in it
+  bool several = false;  ///< in some epochs another thread spends most time in it
   bool moves = false;  ///< the imbalance lies now here, now there, and evening it out saves clearly more than `saving_ns`
   bool bounded = false;  ///< `saving_ns` is at most that: all processors are busy then
   bool region = false;  ///< marked code; neither: start-up, or inside a call
-  std::int64_t most_ns = 0;  ///< time of that rank in it
-  std::int64_t sum_ns = 0;  ///< time of all ranks in it
-  std::int64_t visits = 0;  ///< of all ranks
-  std::int32_t slow_ranks = 0;  ///< ranks that take nearly as long as that rank, which is one of them
-  std::int32_t slow[4] = {};  ///< the first of them
+  std::int64_t most_ns = 0;  ///< time of that thread in it
+  std::int64_t sum_ns = 0;  ///< time of all threads in it
+  std::int64_t visits = 0;  ///< of all threads
+  std::int32_t slow_ranks = 0;  ///< threads that take nearly as long as that one, which is one of them
+  thread_of_rank slow[4] = {};  ///< the first of them
   std::int64_t slow_ns = 0;  ///< their time in it
-  std::int64_t others_ns = 0;  ///< if one rank runs it: the most that another rank computes
+  std::int64_t others_ns = 0;  ///< if one thread runs it: the most that another one computes
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
 };
 

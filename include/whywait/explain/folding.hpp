@@ -166,12 +166,16 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   add_by(
       balances, epoch.balances, [](const balance_answer& b) { return b.block; },
       [](balance_answer& a, const balance_answer& b) {
-        a.several = a.several || (a.most_ns > 0 && a.rank != b.rank);
+        const thread_of_rank most{a.rank, a.thread}, theirs{b.rank, b.thread};
+        a.several = a.several || (a.most_ns > 0 && !(most == theirs));
         a.moves = a.moves || b.moves;
-        const bool alone = a.ranks == 1 && b.ranks == 1 && a.rank == b.rank;
+        const bool alone = a.ranks == 1 && b.ranks == 1 && most == theirs;
         a.ranks = std::max(std::max(a.ranks, b.ranks), alone ? 1 : 2);
         if (!alone && a.among > a.ranks) a.among = a.ranks;
-        if (b.most_ns > a.most_ns) a.rank = b.rank;
+        if (b.most_ns > a.most_ns) {
+          a.rank = b.rank;
+          a.thread = b.thread;
+        }
         const bool same = a.slow_ranks == b.slow_ranks && std::equal(std::begin(a.slow), std::end(a.slow), std::begin(b.slow));
         if (!same) a.slow_ranks = 0;
         a.slow_ns += b.slow_ns;

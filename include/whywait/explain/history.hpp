@@ -31,6 +31,12 @@ inline core::stable_key order_key(const location_history& here, const communicat
   return core::combine(comm.id, static_cast<std::uint64_t>(instance));
 }
 
+/// Whether unmarked code of a thread counts as its work: of the main thread of a rank, and of one whose waits for other threads are
+/// recorded. Any other one may sleep there. O(1).
+inline bool works_unmarked(const location_history& here) noexcept {
+  return here.thread == 0 || (here.carried < here.records.size() && core::is_of_threads(here.records[here.carried].call));
+}
+
 /// The number of collectives of one process with one order_key.
 struct collective_count {
   core::stable_key key;

@@ -141,7 +141,10 @@ class process_names final : public explain::function_names {
       found.function = core::combine(found.function, caller.function);
       found.line = found.line != 0 && caller.line != 0 ? core::combine(found.line, caller.line) : 0;
     }
-    found.function = core::combine(found.function, static_cast<std::uint64_t>((*m.calls)[m.number].call));
+    core::mpi_call call = (*m.calls)[m.number].call;
+    if (call == core::mpi_call::omp_idle)
+      call = core::mpi_call::omp_parallel;  // the thread that begins a team runs the same code
+    found.function = core::combine(found.function, static_cast<std::uint64_t>(call));
     if (found.line != 0) found.line = core::combine(found.line, found.function);
     return found;
   }

@@ -236,6 +236,7 @@ inline void write_json(const result& r, const json_sink& sink, bool for_page = f
     out.begin_object().member("text", sentence(r, v));
     if (!v.problem.empty()) out.member("problem", v.problem);
     else out.member("block", v.block).member("rank", v.rank).member("ratio", v.ratio);
+    if (v.thread != 0) out.member("thread", v.thread);
     out.member("saving_seconds", v.saving_seconds);
     const saving_range s = range_of(r, v);
     if (s.low < s.high) out.key("saving_range").begin_array().value(s.low).value(s.high).end_array();

@@ -33,8 +33,8 @@ struct speed_entry : named_block {
 /// The run if one block were balanced over the ranks that run it.
 struct balance_entry : named_block {
   bool unmarked = false;   ///< not one block: all unmarked code together, or between calls of the same functions
-  std::int32_t rank = 0;   ///< the rank that spends most time in it
-  std::int32_t among = 0;  ///< number of ranks that share it once balanced
+  std::int32_t rank = 0, thread = 0;  ///< the thread that spends most time in it
+  std::int32_t among = 0;  ///< number of threads that share it once balanced: with one thread each, of ranks
   double seconds = 0, saving_seconds = 0;  ///< of the run, wall time
 };
 

@@ -57,6 +57,7 @@ inline void list_balances(const explain::outcome& found, const name_resolver& re
     if (e.kind == "call" || e.kind == "startup") continue;  // cannot be balanced
     e.unmarked = b.block == explain::unmarked_key() || b.pieces > 1;
     e.rank = b.rank;
+    e.thread = b.thread;
     e.among = b.among;
     e.seconds = base::seconds_of(found.total_ns - b.saving_ns);
     e.saving_seconds = base::seconds_of(b.saving_ns);

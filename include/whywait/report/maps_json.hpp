@@ -95,6 +95,7 @@ void write_maps(Writer& out, const maps_section& m) {
     write_block(out, b);
     if (b.unmarked) out.member("unmarked", true);
     out.member("rank", b.rank).member("among", b.among);
+    if (b.thread != 0) out.member("thread", b.thread);
     out.member("seconds", b.seconds).member("saving_seconds", b.saving_seconds).end_object();
   }
   out.end_array();

@@ -60,8 +60,7 @@ class picture_writer {
   }
 
   static std::string who(const location_seconds& l, const std::string& what) {
-    return base::rank_text(l.rank) + (l.thread != 0 ? " thread " + std::to_string(l.thread) : std::string()) + " (" + what +
-           ")";
+    return base::rank_text(l.rank, l.thread) + " (" + what + ")";
   }
 
   // Code that the compiler counts is named by its function.

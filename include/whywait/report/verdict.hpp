@@ -27,8 +27,8 @@ namespace reports {
 struct verdict_entry : named_block {
   std::string claim;  ///< "rank 1 takes 3.0 times as long as the others in sweep: balancing it", which `sentence` ends
   std::string problem;  ///< the rule; empty: by the virtual clocks, then `block`, `rank` and `ratio` hold
-  std::int32_t rank = 0;  ///< the rank that spends most time in the block
-  double ratio = 0;  ///< its time relative to the mean of the other ranks that run the block; 0: no others, or unknown
+  std::int32_t rank = 0, thread = 0;  ///< the thread that spends most time in the block
+  double ratio = 0;  ///< its time relative to the mean of the other threads that run the block; 0: no others, or unknown
   double saving_seconds = 0;  ///< the run would be shorter by this if the cause were removed; wall time
   bool predicted = true;      ///< by the virtual clocks; otherwise the saving is an upper bound
   bool at_least = false;  ///< the imbalance moves, and evening it out saves more
@@ -100,7 +100,7 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
 inline bool rule_replaces(const explain::balance_answer& b, const explain::outcome& found, const rules::evaluation& said) {
   const auto replaces = [&](const rules::finding& f) {
     if (f.verdict.empty() || !f.matters || f.of_pattern || f.saving < base::seconds_of(b.saving_ns)) return false;
-    if (f.root == base::rank_text(b.rank)) return true;
+    if (f.root == base::rank_text(b.rank, b.thread)) return true;
     return top_block(f, found) == b.piece;
   };
   for (const rules::wait_advice& w : said.waits)
@@ -108,27 +108,38 @@ inline bool rule_replaces(const explain::balance_answer& b, const explain::outco
   return std::any_of(said.problems.begin(), said.problems.end(), replaces);
 }
 
-/// Whether the rank of an answer also takes longer in all, by half of what it has more of the block: if not, it may run elsewhere what
+/// Whether the thread of an answer also takes longer in all, by half of what it has more of the block: if not, it may run elsewhere what
 /// the others run there.
 inline bool computes_more(const explain::balance_answer& b, const rules::evaluation& said) noexcept {
   const std::int64_t excess_ns = b.most_ns - b.sum_ns / std::max(1, b.among);
   return std::none_of(said.whole.begin(), said.whole.end(), [&](const rules::evaluation::whole_time& w) {
-    return w.rank == b.rank && 2 * w.above_mean_ns < excess_ns;
+    return w.rank == b.rank && w.thread == b.thread && 2 * w.above_mean_ns < excess_ns;
   });
 }
 
-/// The ranks that take nearly as long as the slowest one, with a verb: "rank 1 takes", "ranks 2 and 3 take", "12 of 64 ranks take".
+/// The threads that take nearly as long as the slowest one, with a verb: "rank 1 takes", "ranks 2 and 3 take", "12 of 64 ranks take",
+/// "rank 0 thread 1 and rank 1 thread 1 take", "8 of 64 threads take".
 inline std::string slow_words(const explain::balance_answer& b, const char* one, const char* more) {
-  if (b.several) return std::string("now one ") + base::rank_noun() + ", now another " + one;
-  if (b.slow_ranks < 2) return base::rank_text(b.rank) + " " + one;
+  std::int32_t further = b.thread;
+  for (const explain::thread_of_rank& t : b.slow) further |= t.thread;
+  if (b.several) return std::string("now one ") + (further != 0 ? "thread" : base::rank_noun()) + ", now another " + one;
+  if (b.slow_ranks < 2) return base::rank_text(b.rank, b.thread) + " " + one;
   if (b.slow_ranks > static_cast<std::int32_t>(std::size(b.slow)))
-    return base::count(b.slow_ranks) + " of " + base::count(b.ranks) + " " + base::rank_nouns() + " " + more;
+    return base::count(b.slow_ranks) + " of " + base::count(b.ranks) + " " + (further != 0 ? "threads" : base::rank_nouns()) +
+           " " + more;
   base::pod_vector<std::int32_t> ranks;
-  for (std::int32_t i = 0; i != b.slow_ranks; ++i) ranks.push_back(b.slow[i]);
-  return base::rank_list(ranks) + " " + more;
+  std::string out;
+  for (std::int32_t i = 0; i != b.slow_ranks; ++i) {
+    ranks.push_back(b.slow[i].rank);
+    out += base::rank_text(b.slow[i].rank, b.slow[i].thread) + (i + 2 < b.slow_ranks   ? ", "
+                                                                : i + 1 < b.slow_ranks ? " and "
+                                                                                       : " ");
+  }
+  if (further == 0) out = base::rank_list(ranks) + " ";
+  return out + more;
 }
 
-/// The time of a slow rank relative to the mean of the other ranks that run the block; 0 if there is no other.
+/// The time of a slow thread relative to the mean of the others that run the block; 0 if there is no other.
 inline double slow_ratio(const explain::balance_answer& b) noexcept {
   const std::int64_t slow = std::max(b.slow_ranks, 1), slow_ns = b.slow_ranks > 1 ? b.slow_ns : b.most_ns;
   if (b.ranks <= slow || b.sum_ns <= slow_ns) return 0;
@@ -179,7 +190,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
   }
   // Serial work of a rank is clearer advice than that the rank is slower.
   for (const explain::balance_answer& b : balances)
-    if (b.unmarked && b.among > b.ranks && b.rank == all_rank) alone_ns = std::max(alone_ns, b.saving_ns);
+    if (b.unmarked && b.among > b.ranks && b.rank == all_rank && b.thread == 0) alone_ns = std::max(alone_ns, b.saving_ns);
   const bool together = static_cast<double>(all_ns) > clearly_more * static_cast<double>(part_ns) && all_ns > 2 * alone_ns;
   for (const explain::balance_answer& b : balances) {
     const double saving = base::seconds_of(b.saving_ns);
@@ -197,6 +208,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     };
     if (std::any_of(all.begin(), all.end(), same)) continue;
     v.rank = b.rank;
+    v.thread = b.thread;
     v.ratio = divided ? 0 : slow_ratio(b);
     if ((v.ratio > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
     if (!divided && saving < rules::processor_noise::least_effect(said.noise.of(b.rank), run)) {
@@ -219,7 +231,8 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                                           : slow_words(b, "takes", "take") + " " + base::fixed(v.ratio, v.ratio < 10 ? 1 : 0) +
                                                 " times as long as the " + (one_other ? "other in " : "others in ");
     v.claim = !divided ? uneven + name + ": balancing it"
-                       : "only " + base::rank_text(v.rank) + " runs " + name + ": dividing it among all " + base::rank_nouns();
+                       : "only " + base::rank_text(v.rank, v.thread) + " runs " + name + ": dividing it among all " +
+                             base::rank_nouns();
     all.push_back(std::move(v));
   }
   for (const bool of_pattern : {false, true}) {

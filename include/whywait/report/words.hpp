@@ -78,7 +78,7 @@ struct rank_words {
 inline rank_words words_for(const base::vector<location_seconds>& list, std::size_t first = 0,
                             std::size_t last = std::size_t(-1)) {
   rank_words out;
-  bool threads = false;
+  std::int32_t threads = 0;
   last = std::min(last, list.size());
   for (std::size_t i = first; i < last; ++i) {
     if (list[i].rank < 0) {
@@ -86,10 +86,10 @@ inline rank_words words_for(const base::vector<location_seconds>& list, std::siz
       continue;
     }
     out.ranks.push_back(list[i].rank);
-    threads = threads || list[i].thread != 0;
+    threads |= list[i].thread;
   }
-  out.text = base::rank_list(out.ranks, out.others);
-  if (threads && out.ranks.size() == 1 && last - first == 1) out.text += " thread " + std::to_string(list[first].thread);
+  const bool one = threads != 0 && out.ranks.size() == 1 && last - first == 1;
+  out.text = one ? base::rank_text(out.ranks[0], threads) : base::rank_list(out.ranks, out.others);
   return out;
 }
 
@@ -102,18 +102,21 @@ inline std::string who_waited(const wait_entry& w) {
   double total = 0;
   for (const location_seconds& c : w.causers) total += c.seconds;
   const location_seconds& first = w.causers[0];
-  if (w.causers.size() > 1 && first.rank >= 0 && first.seconds >= 0.995 * total)
-    return out + " for " + words_for(w.causers, 0, 1).text;
+  const auto whom = [&](std::size_t last) {
+    const rank_words late = words_for(w.causers, 0, last);
+    const bool same = late.ranks == waiters.ranks && late.ranks.size() > 1 && !late.others && !waiters.others;
+    return same ? std::string("one another") : late.text;
+  };
+  if (w.causers.size() > 1 && first.rank >= 0 && first.seconds >= 0.995 * total) return out + " for " + whom(1);
   if (w.causers.size() > 1 && first.rank >= 0 && first.seconds >= 0.6 * total)
-    return out + ", mostly for " + words_for(w.causers, 0, 1).text + " (" + base::percent(first.seconds / total) + ")";
+    return out + ", mostly for " + whom(1) + " (" + base::percent(first.seconds / total) + ")";
   std::size_t most = 0;
   double named = 0;
   while (most < w.causers.size() && w.causers[most].rank >= 0 && named < 0.9 * total) named += w.causers[most++].seconds;
-  if (most > 0 && most < w.causers.size() && named >= 0.995 * total) return out + " for " + words_for(w.causers, 0, most).text;
+  if (most > 0 && most < w.causers.size() && named >= 0.995 * total) return out + " for " + whom(most);
   if (most > 0 && most < w.causers.size() && 4 * most <= 3 * w.causers.size() && named >= 0.9 * total)
-    return out + ", mostly for " + words_for(w.causers, 0, most).text + " (" + base::percent(named / total) + ")";
-  if (all.ranks == waiters.ranks && !all.others && !waiters.others && all.ranks.size() > 1) return out + " for one another";
-  return out + " for " + all.text;
+    return out + ", mostly for " + whom(most) + " (" + base::percent(named / total) + ")";
+  return out + " for " + whom(w.causers.size());
 }
 
 namespace detail {

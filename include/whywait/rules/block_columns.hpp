@@ -54,19 +54,6 @@ inline bool same_work(const explain::residual_term& t) noexcept {
 
 }  // namespace detail
 
-/// The late side of a wait: "threads 1-3 of rank 0" of a wait inside one rank, otherwise its ranks.
-inline std::string late_locations(const explain::explanation& e) {
-  base::pod_vector<std::int32_t> threads;
-  const std::int32_t rank = e.causers.empty() ? -1 : e.causers[0].rank;
-  bool same = rank >= 0 && !base::ranks_are_threads();
-  for (const auto* const side : {&e.causers, &e.waiters})
-    for (const explain::location_share& s : *side) same = same && s.rank == rank;
-  if (!same) return guilty_text(e.causers);
-  for (const explain::location_share& s : e.causers) threads.push_back(s.thread);
-  const base::rank_noun_scope words(true);
-  return base::rank_list(threads, false) + " of rank " + std::to_string(rank);
-}
-
 /// Sets the columns of a `block` fact that tell what data the late side uses there: an array that it shares, and one that is on
 /// another node, unless the waiting side uses it from another node as well.
 inline void set_data(row_writer& b, const data_facts& known, const explain::explanation& e, core::stable_key block) {
@@ -74,7 +61,6 @@ inline void set_data(row_writer& b, const data_facts& known, const explain::expl
     const bool ranks = d.threads_here == 0;
     if (d.block != block || (!ranks && !detail::some_locations{d.threads_here}.are_most_of(e.causers))) continue;
     b.set("data", d.data).set("data_place", d.place).set("data_sharing", d.sharing).set("data_users", d.users);
-    b.set("late_locations", late_locations(e));
     b.set("data_waiters", ranks || detail::some_locations{d.threads}.are_most_of(e.waiters));
     break;
   }
@@ -83,7 +69,6 @@ inline void set_data(row_writer& b, const data_facts& known, const explain::expl
     bool late = false;
     for (const explain::location_share& s : e.causers) late = late || (s.rank == d.rank && s.thread == d.thread);
     if (d.block != block || !late || !users.are_most_of(e.causers) || users.are_most_of(e.waiters)) continue;
-    b.set("late_locations", late_locations(e));
     b.set("far_data", d.data).set("far_place", d.place).set("far_share", d.share);
     b.set("far_node", d.node).set("far_pages_node", d.pages_node);
     break;

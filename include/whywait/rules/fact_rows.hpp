@@ -175,8 +175,7 @@ class fact_maker {
   }
   // What another order of calls saves at most: the rank that computes longest remains. A thread beside MPI may run to the end anyway.
   std::int64_t by_order(explain::pattern why) const noexcept {
-    const bool beside_mpi = why >= explain::pattern::mutex_contention && !base::ranks_are_threads();
-    if (!program_.useful_known || spreads_work(why) || beside_mpi) return INT64_MAX;
+    if (!program_.useful_known || spreads_work(why) || within_ranks(why)) return INT64_MAX;
     double computing = std::min(1.0, found_.efficiency.communication) * static_cast<double>(found_.total_ns);
     if (program_.shared_processors)  // it computed for less than it was outside MPI
       computing = program_.code != nullptr ? double(program_.code->whole.most_ns - program_.code->whole.most_delay_ns) : 0;
@@ -227,7 +226,7 @@ class fact_maker {
       on_path += c != nullptr ? c->ns : 0;
     }
 
-    std::int64_t causing = 0, most = 0;
+    std::int64_t causing = 0, most = 0, longest_waiter = 0;
     std::int32_t late_rank = -1;
     std::size_t late_count = 0, waiting_count = 0;
     for (const explain::location_share& s : e.causers) {
@@ -236,7 +235,6 @@ class fact_maker {
     }
     for (const explain::location_share& s : e.causers)
       if (20 * s.ns >= causing) late_count += s.rank >= 0 ? 1 : 2;
-    std::int64_t longest_waiter = 0;
     for (const explain::location_share& s : e.waiters) {
       waiting_count += s.rank >= 0 ? 1 : 2;
       if (s.rank >= 0) longest_waiter = std::max(longest_waiter, s.ns);
@@ -275,7 +273,7 @@ class fact_maker {
     if (used > 0 && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
     avoidable = std::min(avoidable, by_order(e.why));
-    w.set("avoidable", seconds(avoidable)).set("ranks", ranks_);
+    w.set("avoidable", seconds(avoidable)).set("ranks", ranks_).set("threads", threads_in(e));
     w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));
     // Without facts about the program it may work before its sends.
     w.set("sends_after_work",
@@ -283,7 +281,7 @@ class fact_maker {
                                                           static_cast<double>(e.wait_ns)));
     w.set("positive", seconds(positive)).set("more", seconds(more)).set("slower", seconds(slower));
     w.set("in_transfer", seconds(transfer)).set("in_marked_waits", seconds(marked));
-    const std::string guilty = guilty_text(e.causers), waiting = ranks_text(e.waiters);
+    const std::string guilty = late_text(e), waiting = waiting_text(e);
     w.set("late_others", guilty == waiting ? "one another" : guilty);
     w.set("late_ranks", guilty).set("late_ranks_count", late_count).set("late_rank", late_rank);
     w.set("waiting_ranks", waiting)
@@ -302,20 +300,22 @@ class fact_maker {
       w.set("top_late_amount", work ? top.causer_work : top.causer_visits);
       const std::uint32_t kind = kinds_.find(kind_of(e));
       const std::int64_t longest_of_kind = kind < longest_waiters_.size() ? longest_waiters_[kind] : longest_waiter;
-      const bool in_mark = std::string_view(kinds[0]) != "between";
       const code_use* const use = program_.code != nullptr ? program_.code->find(top.block) : nullptr;
+      const std::int64_t users = use != nullptr ? use->ranks : 0;
+      const std::int64_t among = std::string_view(kinds[0]) == "between" ? users : std::max(ranks_, users);
       code_spread spread;
-      if (use != nullptr)
-        spread = code_spread::of(use, *program_.code, in_mark ? ranks_ : use->ranks, longest_of_kind, found_.fault_ns);
+      if (use != nullptr) spread = code_spread::of(use, *program_.code, among, longest_of_kind, found_.fault_ns);
       w.set("lead", spread.lead).set("excess", spread.excess).set("code_rank", spread.rank).set("top_place", places[0]);
-      w.set("code_ranks", use != nullptr ? use->ranks : 0).set("code_ratio", spread.ratio);
+      w.set("code_thread", base::rank_text(spread.rank, spread.thread));
+      w.set("code_nouns", users > ranks_ || spread.thread != 0 ? "threads" : base::rank_nouns());
+      w.set("code_ranks", users).set("code_ratio", spread.ratio);
       w.set("code_processors", use != nullptr ? use->most_processors : 0);
       w.set("code_delay", seconds(spread.delay_ns));
       w.set("code_system", seconds(spread.more_system_ns)).set("code_faults", spread.more_faults);
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
       w.set("above_mean", seconds(above_mean(top, spread, longest_waiter)));
-      w.set("balance_predicted",
-            balance_predicted(top, spread) && !program_.shared_processors);  // then `above_mean` is a bound
+      // Where processors were shared `above_mean` is a bound.
+      w.set("balance_predicted", balance_predicted(top, spread) && !program_.shared_processors);
       w.set("balance_moves", balance_predicted(top, spread) && balance_of(top)->moves);
       set_earlier_sends(w, found_, names_, program_, e, top.block);
       w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)
@@ -342,7 +342,7 @@ class fact_maker {
       b.set("both_ran", t.causer_visits > 0 && t.waiter_visits > 0).set("share", ratio(t.total_ns, e.wait_ns));
       b.set("wait_share", ratio(e.wait_ns, found_.location_ns)).set("wait_duration", seconds(e.wait_ns));
       b.set("late_rank", late_rank).set("one_late_rank", 10 * most >= 8 * causing && causing > 0);
-      b.set("late_ranks", guilty_text(e.causers)).set("ranks", ranks_);
+      b.set("late_ranks", guilty).set("late_locations", guilty).set("ranks", ranks_);
       set_reason(b, t, explain::parts_of(t, e.counts, found_.fault_ns));
       if (program_.data != nullptr) set_data(b, *program_.data, e, t.block);
       b.actions(place);

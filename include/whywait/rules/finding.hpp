@@ -114,6 +114,7 @@ struct evaluation {
   /// Time of a rank in all code, above the mean of all ranks.
   struct whole_time {
     std::int32_t rank;
+    std::int32_t thread;
     std::int64_t above_mean_ns;
   };
   base::pod_vector<whole_time> whole;  ///< of the ranks that take longest in some block

@@ -22,12 +22,13 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// What one rank itself did in one block, outside MPI.
+/// What one thread of a rank itself did in one block, outside MPI.
 struct rank_code {
   core::stable_key block = 0;
   std::int64_t ns = 0, visits = 0, work = 0;
   std::int64_t polls_ns = 0;  ///< of `ns`, between two polls of one call: it may be a loop that waits
   core::code_counts counts{};
+  std::int32_t thread = 0;
 };
 
 /// What the kernel counted of the main thread of a rank.
@@ -58,21 +59,21 @@ struct processor_use {
   }
 };
 
-/// One block of code on all ranks that ran it: in total, and on the rank with the most time in it. Sent between ranks as
-/// bytes.
+/// One block of code on all threads that ran it, of ranks with one thread on all ranks: in total, and on the thread with the most
+/// time in it. Sent between ranks as bytes.
 struct code_use {
   core::stable_key block = 0;
   std::int64_t ns = 0, visits = 0, work = 0;
   std::int64_t most_ns = 0, most_visits = 0, most_work = 0;
-  std::int64_t most_whole_ns = 0;  ///< time of that rank in all blocks
+  std::int64_t most_whole_ns = 0;  ///< time of that thread in all blocks
   core::code_counts counts{}, most_counts{};
   std::int64_t most_delay_ns = 0;  ///< of all its own code: ready to run without a processor
   std::int64_t most_polls_ns = 0;  ///< its time between two polls of one call
-  std::int64_t second_ns = 0;  ///< time of the rank with the second most
+  std::int64_t second_ns = 0;  ///< time of the thread with the second most
   std::int64_t ran_ns = 0, most_ran_ns = 0;  ///< with a processor, as far as that was counted; of threads that are ranks
   std::int64_t threads = 0, most_threads = 0;  ///< that had the ranks, one after the other
-  std::int32_t ranks = 0, counting_ranks = 0;  ///< ranks that ran it; of these, with units of work
-  std::int32_t most_rank = -1, most_processors = 0;
+  std::int32_t ranks = 0, counting_ranks = 0;  ///< threads that ran it; of these, with units of work
+  std::int32_t most_rank = -1, most_thread = 0, most_processors = 0;
 
   void add(const code_use& o) noexcept {
     second_ns = std::max(std::max(second_ns, o.second_ns), std::min(most_ns, o.most_ns));
@@ -88,6 +89,7 @@ struct code_use {
       most_polls_ns = o.most_polls_ns;
       most_processors = o.most_processors;
       most_rank = o.most_rank;
+      most_thread = o.most_thread;
     }
     ns += o.ns;
     visits += o.visits;
@@ -144,18 +146,27 @@ struct code_table {
   }
 };
 
-/// Adds what a rank did in its recorded history to `so_far`, which is sorted by block. O(records + steps).
+/// Adds what a rank did in its recorded history to `so_far`, which is sorted by thread and block. O(records + steps).
 inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::rank_history& rank) {
   base::key_map numbers;
   base::pod_vector<rank_code> all = so_far;
-  for (std::uint32_t i = 0; i < all.size(); ++i) numbers.intern(all[i].block, i);
+  std::int32_t thread = 0;
+  const auto key_in = [&thread](core::stable_key block) {
+    return thread == 0 ? block : core::combine(block, static_cast<std::uint64_t>(thread));
+  };
+  for (std::uint32_t i = 0; i < all.size(); ++i) {
+    thread = all[i].thread;
+    numbers.intern(key_in(all[i].block), i);
+  }
   const auto in = [&](core::stable_key block) -> rank_code& {
-    const std::uint32_t number = numbers.intern(block, static_cast<std::uint32_t>(all.size()));
-    if (number == all.size()) all.push_back({block, 0, 0, 0, 0, {}});
+    const std::uint32_t number = numbers.intern(key_in(block), static_cast<std::uint32_t>(all.size()));
+    if (number == all.size()) all.push_back({block, 0, 0, 0, 0, {}, thread});
     return all[number];
   };
-  base::pod_vector<std::uint32_t> marked(rank.blocks.size(), base::key_map::none);  // numbers of marked blocks
   for (const explain::location_history& here : rank.locations) {
+    thread = here.thread;
+    const bool works = explain::works_unmarked(here);
+    base::pod_vector<std::uint32_t> marked(rank.blocks.size(), base::key_map::none);  // numbers of marked blocks
     explain::location_walk walk(rank);
     std::uint64_t step = 0;
     std::int64_t left_ns = rank.begin_ns;
@@ -187,8 +198,8 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
         c.work += static_cast<std::int64_t>(s.work);
       }
       step = std::max(step, steps_end);
-      if (room_ns > 0 && here.thread != 0) readings.left(room_ns);  // a thread counts with its marks, it may sleep between them
-      if (room_ns <= 0 || here.thread != 0) return read();
+      if (room_ns > 0 && !works) readings.left(room_ns);
+      if (room_ns <= 0 || !works) return read();
       const std::uint32_t number = between(from, site, [&](std::uint32_t a, std::uint32_t b) {
         return static_cast<std::uint32_t>(&in(explain::between_key(key_of(a), key_of(b))) - all.data());
       });
@@ -214,50 +225,58 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
     }
     compute(here.steps.size(), std::max(rank.end_ns, left_ns), no_site, false);
   }
-  base::small_stable_sort(all, [](const rank_code& a, const rank_code& b) { return a.block < b.block; });
+  base::small_stable_sort(all, [](const rank_code& a, const rank_code& b) {
+    return a.thread != b.thread ? a.thread < b.thread : a.block < b.block;
+  });
   so_far = std::move(all);
 }
 
-/// The code of one rank as a table. `threads`: that had the rank one after the other, if threads are ranks.
-inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& code, processor_use processor = {},
+/// The code of one rank, sorted by thread, as a table. `processor`: of its main thread. `threads`: that had the rank one after the
+/// other, if threads are ranks.
+inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& code, const processor_use& processor = {},
                           std::int64_t threads = 0) {
   code_table out;
   const auto ran_ns_of = [threads](const rank_code& c) {
     const std::int64_t delay_ns = threads > 0 ? c.counts[core::code_count::delay_ns] : 0;
     return c.ns - std::min(std::max<std::int64_t>(0, delay_ns), c.ns);
   };
-  const auto enter = [&](const rank_code& c, std::int64_t whole_ns) {
-    code_use u;
-    u.block = c.block;
-    u.ns = u.most_ns = c.ns;
-    u.visits = u.most_visits = c.visits;
-    u.work = u.most_work = c.work;
-    u.most_whole_ns = whole_ns;
-    u.most_delay_ns = processor.own_delay_ns;
-    u.counts = u.most_counts = c.counts;
-    u.most_polls_ns = c.polls_ns;
-    u.most_processors = processor.processors;
-    u.ran_ns = u.most_ran_ns = ran_ns_of(c);
-    u.threads = u.most_threads = std::max<std::int64_t>(1, threads);
-    u.most_rank = rank;
-    u.ranks = 1;
-    u.counting_ranks = c.work > 0 ? 1 : 0;
-    return u;
-  };
-  rank_code whole;
-  std::int64_t ran_ns = 0;
-  for (const rank_code& c : code) {
-    whole.ns += c.ns;
-    whole.counts.add(c.counts);
-    ran_ns += ran_ns_of(c);
-  }
-  if (threads > 0) processor.own_delay_ns = whole.ns - ran_ns;
-  for (const rank_code& c : code) {
-    out.blocks.push_back(enter(c, whole.ns));
-  }
-  out.whole = enter(whole, whole.ns);
-  out.whole.ran_ns = out.whole.most_ran_ns = ran_ns;
-  out.merge({});
+  std::size_t end = 0;
+  do {  // one thread after the other; the first one also if it has no code
+    code_table of_thread;
+    const std::size_t begin = end;
+    rank_code whole;
+    if (begin < code.size()) whole.thread = code[begin].thread;
+    std::int64_t ran_ns = 0;
+    for (; end < code.size() && code[end].thread == whole.thread; ++end) {
+      whole.ns += code[end].ns;
+      whole.counts.add(code[end].counts);
+      ran_ns += ran_ns_of(code[end]);
+    }
+    const bool main = whole.thread == 0;
+    const auto enter = [&](const rank_code& c) {
+      code_use u;
+      u.block = c.block;
+      u.ns = u.most_ns = c.ns;
+      u.visits = u.most_visits = c.visits;
+      u.work = u.most_work = c.work;
+      u.most_whole_ns = whole.ns;
+      u.most_delay_ns = threads > 0 ? whole.ns - ran_ns : main ? processor.own_delay_ns : 0;
+      u.counts = u.most_counts = c.counts;
+      u.most_polls_ns = c.polls_ns;
+      u.most_processors = processor.processors;
+      u.ran_ns = u.most_ran_ns = ran_ns_of(c);
+      u.threads = u.most_threads = std::max<std::int64_t>(1, threads);
+      u.most_rank = rank;
+      u.most_thread = c.thread;
+      u.ranks = 1;
+      u.counting_ranks = c.work > 0 ? 1 : 0;
+      return u;
+    };
+    for (std::size_t i = begin; i != end; ++i) of_thread.blocks.push_back(enter(code[i]));
+    of_thread.whole = enter(whole);
+    of_thread.whole.ran_ns = of_thread.whole.most_ran_ns = ran_ns;
+    out.merge(of_thread);
+  } while (end < code.size());
   return out;
 }
 

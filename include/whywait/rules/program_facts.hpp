@@ -41,15 +41,16 @@ struct program_facts {
   }
 };
 
-/// How the time of a block is spread over the ranks, and whether that explains a wait.
+/// How the time of a block is spread over the ranks, or over their threads if several of a rank run it, and whether that explains a
+/// wait.
 struct code_spread {
-  const char* lead = "";  ///< one, several, alone: these ranks have more of it; few: at most half of the ranks run it, evenly;
+  const char* lead = "";  ///< one, several, alone: these have more of it; few: at most half of the ranks run it, evenly;
       ///< even: no rank has more; empty: unknown
   const char* excess = "";  ///< why: units (of work), visits, speed (equal units), both (units and
       ///< speed), shared (it waited for a processor), faults (the kernel gave it memory), system (other time in the kernel),
       ///< work (more instructions in each visit, units are not known), instructions (more in each unit), cycles (for each
       ///< instruction), core (the same, in nearly all code of the rank), frequency (cycles in a second), unknown
-  std::int32_t rank = -1;  ///< the rank with the most time
+  std::int32_t rank = -1, thread = 0;  ///< the thread with the most time
   double ratio = 0;  ///< its time to the mean of the others that run it; 0: no others do
   std::int64_t above_mean_ns = INT64_MAX;  ///< its time above the mean of all, which balancing saves at most; not of even
   double units_ratio = 0, visits_ratio = 0;  ///< likewise; 0: unknown
@@ -72,6 +73,7 @@ struct code_spread {
       return all > most ? static_cast<double>(most) * (use->ranks - 1) / static_cast<double>(all - most) : 0;
     };
     out.rank = use->most_rank;
+    out.thread = use->most_thread;
     out.ratio = ratio(use->ns, use->most_ns);
     const auto most = static_cast<double>(use->most_ns);
     const double others = mean_of_others(use->ns, use->most_ns), excess = most - others;
@@ -142,7 +144,7 @@ struct code_spread {
       if (use.block == slow.block || others <= 0) continue;
       all += others;
       const double excess = static_cast<double>(use.most_ns) - others;
-      if (use.most_rank == slow.most_rank && excess >= 0.05 * others &&
+      if (use.most_rank == slow.most_rank && use.most_thread == slow.most_thread && excess >= 0.05 * others &&
           2 * static_cast<double>(parts_of(use, fault_ns).cycles_ns) >= excess)
         slower += others;
     }

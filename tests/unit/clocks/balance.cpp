@@ -134,8 +134,8 @@ TEST_CASE("the ranks that take nearly as long as the slowest one are known") {
   CHECK(b.ranks == 8);
   CHECK(b.visits == 8 * 40);
   REQUIRE(b.slow_ranks == 2);
-  CHECK(b.slow[0] == 2);
-  CHECK(b.slow[1] == 5);
+  CHECK(b.slow[0].rank == 2);
+  CHECK(b.slow[1].rank == 5);
   CHECK(b.slow_ns == 40 * 115 * 100 * us);
 }
 

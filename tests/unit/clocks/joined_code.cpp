@@ -34,6 +34,13 @@ class functions_by_name final : public explain::function_names {
   std::map<core::stable_key, explain::source_keys> sources_;
 };
 
+explain::balance_answer described(const clocks::joined_code& joined, core::stable_key block) {
+  explain::balance_answer e;
+  e.block = block;
+  joined.describe(e);
+  return e;
+}
+
 /// Each rank leaves `sync` and enters `comm` in lines of its own. Between them rank 1 computes for `most`, the others for
 /// `others`; all compute for 2 ms in another place. Returns the end.
 std::int64_t lines_of_their_own(run& r, functions_by_name& names, int ranks, std::int64_t most, std::int64_t others) {
@@ -139,29 +146,29 @@ TEST_CASE("only long pieces are asked for their functions, and what joins one bl
   const core::stable_key long_one = explain::between_key(key("f", 1), key("g", 1));
   pieces.push_back({explain::between_key(key("f", 2), key("g", 2)), key("f", 2), key("g", 2), 5, 1});
   pieces.push_back({long_one, key("f", 1), key("g", 1), 900, 1});
-  base::pod_vector<explain::block_time> own;
-  own.push_back({long_one, 900, 0});
-  own.push_back({pieces[0].block, 5, 0});
-  own.push_back({core::key_of("region"), 95, 0});
-  small_stable_sort(own, [](const explain::block_time& a, const explain::block_time& b) { return a.block < b.block; });
+  clocks::joined_code::time_by_location own(1);
+  own[0].push_back({long_one, 900, 0});
+  own[0].push_back({pieces[0].block, 5, 0});
+  own[0].push_back({core::key_of("region"), 95, 0});
+  small_stable_sort(own[0], [](const explain::block_time& a, const explain::block_time& b) { return a.block < b.block; });
   clocks::joined_code joined;
   joined.join(pieces, &names, own);
   CHECK(names.asked == 2);
   const core::stable_key by_function = joined.key_of(long_one);
   CHECK(by_function != 0);
   CHECK(joined.key_of(explain::between_key(key("f", 2), key("g", 2))) == 0);
-  CHECK(joined.longest_of(explain::unmarked_key()) == long_one);
-  CHECK(joined.pieces_of(explain::unmarked_key()) == 2);
-  CHECK(joined.longest_of(by_function) == long_one);
-  CHECK(joined.pieces_of(by_function) == 1);
+  CHECK(described(joined, explain::unmarked_key()).piece == long_one);
+  CHECK(described(joined, explain::unmarked_key()).pieces == 2);
+  CHECK(described(joined, by_function).piece == long_one);
+  CHECK(described(joined, by_function).pieces == 1);
   std::int64_t sum_ns = 0;
-  for (const explain::block_time& b : own) sum_ns += b.block == explain::unmarked_key() ? b.ns : 0;
+  for (const explain::block_time& b : own[0]) sum_ns += b.block == explain::unmarked_key() ? b.ns : 0;
   CHECK(sum_ns == 905);
   // on two ranks with the same lines the joined code is the block itself
   clocks::block_balance all, other;
-  all.set(0, own, joined, {});
-  for (explain::block_time& b : own) b.ns /= 2;
-  other.set(1, own, joined, {});
+  all.add({0, 0}, own[0], joined, {});
+  for (explain::block_time& b : own[0]) b.ns /= 2;
+  other.add({1, 0}, own[0], joined, {});
   base::packet out;
   other.write(out);
   base::packet_reader in(out.data(), out.size());
@@ -180,14 +187,14 @@ TEST_CASE("code between the same functions that one rank runs far more often is 
   const auto joined_key = [&](int line, std::int64_t visits) {
     base::pod_vector<clocks::unmarked_piece> pieces;
     pieces.push_back({explain::between_key(key("f", line), key("g", line)), key("f", line), key("g", line), 900, visits});
-    base::pod_vector<explain::block_time> own;
-    own.push_back({pieces[0].block, 900, 0});
+    clocks::joined_code::time_by_location own(1);
+    own[0].push_back({pieces[0].block, 900, 0});
     const core::stable_key block = pieces[0].block;
     clocks::joined_code joined;
     joined.join(pieces, &names, own);
-    CHECK(joined.is_unmarked(block));
-    CHECK(joined.is_unmarked(explain::unmarked_key()));
-    CHECK_FALSE(joined.is_unmarked(core::key_of("region")));
+    CHECK(described(joined, block).unmarked);
+    CHECK(described(joined, explain::unmarked_key()).unmarked);
+    CHECK_FALSE(described(joined, core::key_of("region")).unmarked);
     return joined.key_of(block);
   };
   CHECK(joined_key(1, 40) == joined_key(2, 40));
@@ -200,29 +207,26 @@ TEST_CASE(
   base::pod_vector<explain::block_time> none, some;
   const core::stable_key region = core::key_of("output"), between = core::key_of("between");
   const auto table = [&](std::int32_t rank, std::int64_t region_ns, std::int64_t between_ns) {
-    base::pod_vector<explain::block_time> own;
+    clocks::joined_code::time_by_location own(1);
     base::pod_vector<clocks::unmarked_piece> pieces;
-    if (region_ns > 0) own.push_back({region, region_ns, 0});
-    if (between_ns > 0) own.push_back({between, between_ns, 0}), pieces.push_back({between, 1, 2, between_ns, 10});
-    small_stable_sort(own, [](const explain::block_time& a, const explain::block_time& b) { return a.block < b.block; });
+    if (region_ns > 0) own[0].push_back({region, region_ns, 0});
+    if (between_ns > 0) own[0].push_back({between, between_ns, 0}), pieces.push_back({between, 1, 2, between_ns, 10});
+    small_stable_sort(own[0], [](const explain::block_time& a, const explain::block_time& b) { return a.block < b.block; });
     clocks::joined_code joined;
     joined.join(pieces, nullptr, own);
     clocks::block_balance b;
     base::pod_vector<core::stable_key> regions;
     regions.push_back(region);
-    b.set(rank, own, joined, std::move(regions));
+    b.add({rank, 0}, own[0], joined, regions);
     base::packet out;
     b.write(out);
     return out;
   };
   const auto candidates = [&](std::initializer_list<base::packet> ranks) {
-    clocks::block_balance all;
-    bool first = true;
-    for (const base::packet& p : ranks) {
-      base::packet_reader in(p.data(), p.size());
-      if (first) all.set(0, {}, clocks::joined_code(), {});
-      if (!first) all.join(in);
-      first = false;
+    clocks::block_balance all;  // of the first rank, which has no code
+    for (auto p = ranks.begin() + 1; p != ranks.end(); ++p) {
+      base::packet_reader in(p->data(), p->size());
+      all.join(in);
     }
     return all.candidates(8);
   };
@@ -257,19 +261,19 @@ TEST_CASE("unmarked code that only one rank runs is divided among all, unless ot
     core::stable_key asked = 0;
     for (std::int32_t rank = 0; rank != 4; ++rank) {
       base::pod_vector<clocks::unmarked_piece> pieces;
-      base::pod_vector<explain::block_time> own;
+      clocks::joined_code::time_by_location own(1);
       for (const piece& p : rank == 0 ? of_first : of_others) {
         const core::stable_key first = core::key_of(p.first.c_str()), second = core::key_of(p.second.c_str());
         const core::stable_key block = explain::between_key(first, second);
         if (rank == 0 && asked == 0) asked = block;
         pieces.push_back({block, first, second, rank == 0 ? 400 : 100, p.visits});
-        own.push_back({block, rank == 0 ? 400 : 100, 0});
+        own[0].push_back({block, rank == 0 ? 400 : 100, 0});
       }
-      small_stable_sort(own, [](const explain::block_time& a, const explain::block_time& b) { return a.block < b.block; });
+      small_stable_sort(own[0], [](const explain::block_time& a, const explain::block_time& b) { return a.block < b.block; });
       clocks::joined_code joined;
       joined.join(pieces, &names, own);
       clocks::block_balance one;
-      one.set(rank, own, joined, {});
+      one.add({rank, 0}, own[0], joined, {});
       base::packet out;
       one.write(out);
       base::packet_reader in(out.data(), out.size());
@@ -296,21 +300,66 @@ TEST_CASE("unmarked code that only one rank runs is divided among all, unless ot
   CHECK(among({{"nowhere:1", "nowhere:2", 120}}, {works}) == 0);  // functions unknown
 }
 
+TEST_CASE(
+    "threads of a rank run the same code between calls in the same functions; only the main thread has other joined code") {
+  functions_by_name names;
+  const auto key = [&](const char* function, int line) { return core::key_of(names.site(function, line).c_str()); };
+  const core::stable_key of_main = explain::between_key(key("f", 1), key("g", 1)),
+                         of_others = explain::between_key(key("f", 2), key("g", 2));
+  base::pod_vector<clocks::unmarked_piece> pieces;
+  clocks::joined_code::time_by_location own(3);
+  const auto add = [&](core::stable_key block, int line, std::int64_t ns, std::uint32_t location) {
+    pieces.push_back({block, key("f", line), key("g", line), ns, 40, location, location == 0});
+    own[location].push_back({block, ns, 0});
+  };
+  add(of_main, 1, 400, 0);
+  add(of_others, 2, 900, 1);
+  add(of_others, 2, 500, 2);
+  clocks::joined_code joined;
+  joined.join(pieces, &names, own);
+  CHECK(names.asked == 4);  // once for each call around two blocks
+  const core::stable_key both = joined.key_of(of_main);
+  CHECK(both != 0);
+  CHECK(joined.key_of(of_others) == both);
+  CHECK(described(joined, both).piece == of_others);
+  CHECK(described(joined, both).pieces == 2);
+  const auto ns_of = [&own](std::size_t location, core::stable_key block) {
+    for (const explain::block_time& b : own[location])
+      if (b.block == block) return b.ns;
+    return std::int64_t{0};
+  };
+  const std::int64_t expected[] = {400, 900, 500};
+  for (std::size_t l = 0; l != 3; ++l) {
+    CHECK(ns_of(l, both) == expected[l]);
+    CHECK(ns_of(l, explain::unmarked_key()) == (l == 0 ? 400 : 0));
+    CHECK(std::is_sorted(own[l].begin(), own[l].end(), [](const auto& a, const auto& b) { return a.block < b.block; }));
+  }
+  clocks::block_balance all;
+  for (std::int32_t t = 0; t != 3; ++t) all.add({5, t}, own[static_cast<std::size_t>(t)], joined, {});
+  const auto found = all.candidates(8);
+  REQUIRE(found.size() >= 1);
+  CHECK(found[0].block == both);
+  CHECK(found[0].rank == 5);
+  CHECK(found[0].thread == 1);
+  CHECK(found[0].ranks == 3);
+  CHECK(clocks::block_balance::mean_ns(found[0]) == 600);
+}
+
 TEST_CASE("code after a call from which ranks go on to other calls is one block") {
   clocks::block_balance all;
   for (std::int32_t rank = 0; rank != 4; ++rank) {
     const bool leads = rank % 2 == 0;
     const core::stable_key reduce = 11, next = leads ? 12 : 13, block = explain::between_key(reduce, next);
     base::pod_vector<clocks::unmarked_piece> pieces;
-    base::pod_vector<explain::block_time> own;
+    clocks::joined_code::time_by_location own(1);
     pieces.push_back({block, reduce, next, leads ? 600 : 1, 10});
-    own.push_back({block, leads ? 600 : 1, 0});
+    own[0].push_back({block, leads ? 600 : 1, 0});
     clocks::joined_code joined;
     joined.join(pieces, nullptr, own);
-    CHECK(joined.is_after(explain::after_key(reduce)));
-    CHECK_FALSE(joined.is_after(explain::unmarked_key()));
+    CHECK(described(joined, explain::after_key(reduce)).after);
+    CHECK_FALSE(described(joined, explain::unmarked_key()).after);
     clocks::block_balance one;
-    one.set(rank, own, joined, {});
+    one.add({rank, 0}, own[0], joined, {});
     base::packet out;
     one.write(out);
     base::packet_reader in(out.data(), out.size());

@@ -74,6 +74,55 @@ class program {
 
 }  // namespace teams
 
+TEST_CASE("a block is balanced over the threads of all ranks") {
+  // one thread of all: 12 ms, the others 4 ms
+  for (int thread = 0; thread != teams::threads; ++thread) {
+    CAPTURE(thread);
+    teams::program p([thread](int r, int t, int) { return (r == 1 && t == thread ? 12 : 4) * teams::ms; }, true);
+    const explain::outcome found = p.explain();
+    REQUIRE_FALSE(found.balances.empty());
+    const explain::balance_answer& b = found.balances[0];
+    CHECK(b.rank == 1);
+    CHECK(b.thread == thread);
+    CHECK(b.ranks == 4);
+    CHECK(b.among == 4);
+    CHECK(b.slow_ranks == 1);
+    CHECK(double(b.saving_ns) == doctest::Approx(teams::steps * 6.0 * teams::ms).epsilon(0.02));
+  }
+  // the same thread of each rank: balancing ranks would save nothing
+  teams::program both([](int, int t, int) { return (t == 1 ? 12 : 4) * teams::ms; }, true);
+  const explain::outcome found = both.explain();
+  REQUIRE_FALSE(found.balances.empty());
+  const explain::balance_answer& b = found.balances[0];
+  REQUIRE(b.slow_ranks == 2);
+  CHECK(b.slow[0] == explain::thread_of_rank{0, 1});
+  CHECK(b.slow[1] == explain::thread_of_rank{1, 1});
+  CHECK(double(b.saving_ns) == doctest::Approx(teams::steps * 4.0 * teams::ms).epsilon(0.02));
+}
+
+TEST_CASE("imbalance of threads that grows is balanced where it is") {
+  const auto of_worker = [](int k) { return (4000 + 400 * k) * teams::ms / 1000; };
+  teams::program p([&](int r, int t, int k) { return r == 0 && t == 1 ? of_worker(k) : 4 * teams::ms; }, true);
+  std::int64_t even_ns = 0;
+  for (int k = 0; k != teams::steps; ++k) even_ns += (of_worker(k) - 4 * teams::ms) * 3 / 4;
+  const explain::outcome found = p.explain();
+  REQUIRE_FALSE(found.balances.empty());
+  CHECK(found.balances[0].thread == 1);
+  CHECK(double(found.balances[0].saving_ns) == doctest::Approx(double(even_ns)).epsilon(0.03));
+}
+
+TEST_CASE("unmarked code of threads counts where their waits are known") {
+  teams::program p([](int r, int t, int) { return (r == 1 && t == 1 ? 12 : 4) * teams::ms; }, false);
+  const explain::outcome found = p.explain();
+  REQUIRE_FALSE(found.balances.empty());
+  const explain::balance_answer& b =
+      found.balances[0];  // of the workers: without functions it is not known to be that of main threads
+  CHECK(b.thread == 1);
+  CHECK(b.ranks == 2);
+  CHECK(b.unmarked);
+  CHECK(double(b.saving_ns) == doctest::Approx(teams::steps * 4.0 * teams::ms).epsilon(0.02));
+}
+
 TEST_CASE("visits of a thread without operations of all ranks are compared with those of one that makes them") {
   for (int thread = 0; thread != teams::threads; ++thread) {
     CAPTURE(thread);

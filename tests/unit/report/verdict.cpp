@@ -66,6 +66,26 @@ TEST_CASE("the verdict names rank, factor, block and saving") {
         "about 1.5 s of 10 s");
 }
 
+TEST_CASE("a verdict names the threads that take longer") {
+  explain::balance_answer b = balance_of(compute, 3, 8, 6, 20, 1.5);
+  b.thread = 2;
+  const reports::result one = with({b});
+  REQUIRE(one.verdict.size() == 1);
+  CHECK(one.verdict[0].rank == 3);
+  CHECK(one.verdict[0].thread == 2);
+  CHECK(first_sentence(one).find("rank 3 thread 2 takes 3.0 times as long as the others in compute_interior") == 0);
+  const auto several = [&b](std::initializer_list<explain::thread_of_rank> slow, std::int32_t count) {
+    std::copy(slow.begin(), slow.end(), b.slow);
+    b.slow_ranks = count;
+    b.slow_ns = (10 + count) * second;
+    const std::string said = first_sentence(with({b}));
+    return said.substr(0, said.find(" take"));
+  };
+  CHECK(several({{0, 2}, {3, 2}}, 2) == "rank 0 thread 2 and rank 3 thread 2");
+  CHECK(several({{0, 0}, {0, 2}, {3, 2}}, 3) == "rank 0, rank 0 thread 2 and rank 3 thread 2");
+  CHECK(several({{0, 2}, {1, 2}, {2, 2}, {3, 2}}, 5) == "5 of 8 threads");
+}
+
 TEST_CASE("what balancing saves is a lower bound where the imbalance moves from rank to rank") {
   explain::balance_answer b = balance_of(compute, 3, 8, 6, 20, 1.5);
   b.moves = true;
@@ -284,7 +304,7 @@ TEST_CASE("code after a call that one rank alone passes is no verdict if the ran
   rules::evaluation said;
   for (const double above : {2.7, 2.5}) {
     said.whole.clear();
-    said.whole.push_back({3, static_cast<std::int64_t>(above * second)});
+    said.whole.push_back({3, 0, static_cast<std::int64_t>(above * second)});
     CHECK(with({b}, said).verdict.size() == (above > 2.6 ? 1 : 0));
   }
 }

@@ -55,6 +55,7 @@ TEST_CASE("ranks are printed as ranges") {
   CHECK(ranks({2, -1}) == "rank 2 and others");
   CHECK(ranks({}) == "some ranks");
   CHECK(words_for({{2, 1, 1.0}}).text == "rank 2 thread 1");
+  CHECK(words_for({{2, 0, 1.0}, {2, 1, 1.0}}).text == "rank 2");
 }
 
 TEST_CASE("few waits that have most of the time are named, with a bound of their number that holds") {

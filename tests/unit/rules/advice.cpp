@@ -90,6 +90,55 @@ TEST_CASE("a rule of the user replaces the built-in one of the same name") {
   CHECK(e.waits[0].list[0].advice == "ask rank 0");
 }
 
+TEST_CASE("waits within ranks name threads, and dividing the work of one among n saves at most (n - 1) / n of it") {
+  auto w =
+      sample::wait(pattern::thread_barrier, sample::recv, sample::recv, {term(sample::compute, 0, 2000, 10, 10, 3000, 1000)});
+  const auto side = [](std::initializer_list<explain::location_share> shares) {
+    base::vector<explain::location_share> all;
+    for (const explain::location_share& s : shares) all.push_back(s);
+    return all;
+  };
+  w.causers = side({{0, 1, 1000 * sample::ms}, {1, 1, 960 * sample::ms}, {1, 0, 40 * sample::ms}});  // the last one by chance
+  w.waiters = side({{0, 0, 1000 * sample::ms}, {1, 0, 960 * sample::ms}, {1, 1, 40 * sample::ms}});
+  const auto e = sample::evaluate(sample::outcome({w}));
+  REQUIRE(e.waits[0].list.size() == 1);
+  const rules::finding& f = e.waits[0].list[0];
+  CHECK(contains(f.description, "thread 0 of ranks 0 and 1 came to MPI_Recv (halo.cpp:142) before thread 1 of ranks 0 and 1"));
+  CHECK(f.saving == doctest::Approx(0.5));
+  w.causers = side({{2, 1, 500 * sample::ms}, {2, 3, 500 * sample::ms}});
+  w.waiters = side({{2, 0, 1000 * sample::ms}});
+  const auto alone = sample::evaluate(sample::outcome({w}));
+  REQUIRE(alone.waits[0].list.size() == 1);
+  CHECK(contains(alone.waits[0].list[0].description, "thread 0 of rank 2 came to"));
+  CHECK(contains(alone.waits[0].list[0].description, "before threads 1 and 3 of rank 2"));
+  CHECK(alone.waits[0].list[0].saving == doctest::Approx(1.0 * 2 / 3));
+}
+
+TEST_CASE("the code of each thread of a rank counts for itself") {
+  rules::code_table code;
+  for (int rank = 0; rank != 2; ++rank) {
+    base::pod_vector<rules::rank_code> own;
+    for (std::int32_t thread = 0; thread != 2; ++thread) {
+      own.push_back({sample::compute, (thread == 1 ? 3000 : 1000) * sample::ms + rank, 900, 0});
+      own.back().thread = thread;
+    }
+    code.merge(rules::code_of(rank, own));
+  }
+  const rules::code_use* const use = code.find(sample::compute);
+  REQUIRE(use != nullptr);
+  CHECK(use->ranks == 4);
+  CHECK(use->most_rank == 1);
+  CHECK(use->most_thread == 1);
+  CHECK(use->most_ns == 3000 * sample::ms + 1);
+  CHECK(use->second_ns == 3000 * sample::ms);
+  CHECK(use->most_whole_ns == 3000 * sample::ms + 1);
+  CHECK(code.whole.ranks == 4);
+  const rules::code_spread spread = rules::code_spread::of(use, code, 4, 2000 * sample::ms);
+  CHECK(std::string(spread.lead) == "several");
+  CHECK(spread.rank == 1);
+  CHECK(spread.thread == 1);
+}
+
 TEST_CASE("the ranks' own code decides what kind of problem a wait is") {
   using whywait::rules::code_use;
   const auto o = sample::outcome({late_sender(), late_sender()});

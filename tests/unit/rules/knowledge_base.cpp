@@ -208,6 +208,9 @@ whywait::base::vector<scenario> scenarios() {
         .set("top_place", "halo.cpp:88")
         .set("top_duration", 1.8)
         .set("code_rank", 0)
+        .set("code_thread", "rank 0")
+        .set("code_nouns", "ranks")
+        .set("top_waiting_amount", 900)
         .set("code_ratio", 1.5)
         .set("units_ratio", 1.49)
         .set("above_mean", 0.6)
@@ -405,6 +408,7 @@ TEST_CASE("ranks that are late in turn by less than the kernel took from them ha
                                   .set("late_share", 0.4)
                                   .set("in_turn", 0.8)
                                   .set("top_here", 1.0)
+                                  .set("top_waiting_amount", 900)
                                   .set("late_ranks_count", 3);
                             }};
     const rules::findings found = run(built_in(), turns, false);

@@ -111,7 +111,7 @@ inline void page_what_if(const page_context& p) {
       out.put(
           "</th><td>$</td><td class=\"n\">$<span class=\"track\" aria-hidden=\"true\"><i class=\"bar\" "
           "style=\"width:$\"></i></span></td><td class=\"n\">$</td></tr>",
-          base::rank_text(b.rank), as_time(b.seconds), as_width(b.seconds / run), as_time(b.saving_seconds));
+          base::rank_text(b.rank, b.thread), as_time(b.seconds), as_width(b.seconds / run), as_time(b.saving_seconds));
     }
     out.put("</tbody></table></div>");
   }

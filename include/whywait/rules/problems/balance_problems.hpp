@@ -9,43 +9,45 @@ namespace problems {
 /// Problems that the explanation and the ranks' own code decide: uneven or serial work, a slow rank, a lead that moves.
 inline const char* balance() noexcept {
   return R"rules(
-# The ranks do different amounts of the block that made the late side late: the difference is the cause, whatever waits.
+# The ranks do different amounts of the block that made the late side late: the difference is the cause, whatever waits. A block that
+# one thread of a team runs for all, as that of omp single, may be run by one of them more often by chance.
 declare composite event uneven member ( wait as w )
-  when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting';
+  when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting'
+       and not (w.pattern = 'thread_barrier' and w.threads > 1 and w.top_waiting_amount = 0 and w.top_kind != 'between');
 declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.excess = 'both' or w.excess = 'work' or w.excess = 'unknown' parameters (
   name = "uneven_work",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
-  root = "{w.top} {w.top_place} {w.code_rank}",
-  description = if(w.lead = 'one', "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}",
-                   "some ranks take up to {w.code_ratio} times as long as the others in {w.top}, rank {w.code_rank} most")
+  root = "{w.top} {w.top_place} {w.code_thread}",
+  description = if(w.lead = 'one', "{w.code_thread} takes {w.code_ratio} times as long as the others in {w.top}",
+                   "some {w.code_nouns} take up to {w.code_ratio} times as long as the others in {w.top}, {w.code_thread} most")
                 + if(w.excess = 'units', " ({w.units_ratio} times the units of work).", if(w.excess = 'visits', " ({w.visits_ratio} times the visits).",
                      if(w.excess = 'both', " ({w.units_ratio} times the units of work, and each takes longer).",
                      if(w.excess = 'work', " (with as many visits, of more instructions each).",
                      if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer)."))))),
-  advice = if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', "that code", "{w.top}") + " on rank {w.code_rank} to the other ranks: balance it by cost, not by count",
-              "balance " + if(w.top_kind = 'between', "that code", "{w.top}") + " over the ranks, by cost and not by count")
-           + if(w.excess = 'unknown', "; if it is the same work on all ranks (WHYWAIT_WORK would tell), find what makes it slower there", ""),
+  advice = if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', "that code", "{w.top}") + " on {w.code_thread} to the other {w.code_nouns}: balance it by cost, not by count",
+              "balance " + if(w.top_kind = 'between', "that code", "{w.top}") + " over the {w.code_nouns}, by cost and not by count")
+           + if(w.excess = 'unknown', "; if it is the same work on all {w.code_nouns} (WHYWAIT_WORK would tell), find what makes it slower there", ""),
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves );
 declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' or w.excess = 'cycles' or w.excess = 'core' or w.excess = 'frequency' parameters (
   name = "slower_visits",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
-  root = "{w.top} {w.top_place} {w.code_rank}",
-  description = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}, at the same number of " + if(w.units_ratio > 0, "units of work", "visits")
+  root = "{w.top} {w.top_place} {w.code_thread}",
+  description = "{w.code_thread} takes {w.code_ratio} times as long as the others in {w.top}, at the same number of " + if(w.units_ratio > 0, "units of work", "visits")
                 + if(w.excess = 'instructions', ": it executes more instructions.", if(w.excess = 'cycles', ": each instruction takes it more cycles.",
                      if(w.excess = 'core', ": each instruction takes it more cycles, as in its other code.",
                      if(w.excess = 'frequency', ": it gets fewer cycles in a second.", ".")))),
-  verdict = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
+  verdict = "{w.code_thread} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
             + if(w.excess = 'instructions', " because it executes more instructions: making it as fast there", if(w.excess = 'cycles',
                  " because each instruction takes it more cycles: making it as fast there", if(w.excess = 'core',
                  " because each instruction takes it more cycles, as in its other code: a processor as fast as the others", if(w.excess = 'frequency',
                  " because it gets fewer cycles in a second: a processor as fast as the others", " for the same work: making it as fast there")))),
-  advice = if(w.excess = 'instructions', "look at the code that rank {w.code_rank} runs in " + if(w.top_kind = 'between', "that code", "{w.top}") + ": it takes another path there, or its data need more
+  advice = if(w.excess = 'instructions', "look at the code that {w.code_thread} runs in " + if(w.top_kind = 'between', "that code", "{w.top}") + ": it takes another path there, or its data need more
             work; the machine is as fast as elsewhere",
-           if(w.excess = 'cycles', "look at how " + if(w.top_kind = 'between', "that code", "{w.top}") + " uses memory on rank {w.code_rank}: other data, a larger stride, cache lines that others
+           if(w.excess = 'cycles', "look at how " + if(w.top_kind = 'between', "that code", "{w.top}") + " uses memory on {w.code_thread}: other data, a larger stride, cache lines that others
             write, memory of another node",
-           if(w.excess = 'core', "look at the machine under rank {w.code_rank}, not at the code: a slower core, one that another thread shares, memory of another node",
-           if(w.excess = 'frequency', "look at the machine under rank {w.code_rank}, not at the code: frequency, temperature, a processor that is shared with another virtual machine",
-           "find what makes a unit of work in " + if(w.top_kind = 'between', "that code", "{w.top}") + " slower on rank {w.code_rank}: other data, memory, a slower or shared core;
+           if(w.excess = 'core', "look at the machine under {w.code_thread}, not at the code: a slower core, one that another thread shares, memory of another node",
+           if(w.excess = 'frequency', "look at the machine under {w.code_thread}, not at the code: frequency, temperature, a processor that is shared with another virtual machine",
+           "find what makes a unit of work in " + if(w.top_kind = 'between', "that code", "{w.top}") + " slower on {w.code_thread}: other data, memory, a slower or shared core;
             more even counts will not help")))),
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 
@@ -53,10 +55,10 @@ declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' 
 declare problem for uneven when w.excess = 'shared' parameters (
   name = "shared_processor",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
-  root = "rank {w.code_rank}",
-  description = "rank {w.code_rank} was ready to run for {w.code_delay} without a processor, so that {w.top} took {w.code_ratio} times as
+  root = "{w.code_thread}",
+  description = "{w.code_thread} was ready to run for {w.code_delay} without a processor, so that {w.top} took {w.code_ratio} times as
                  long as on the others" + if(w.code_processors > 0, "; it may use {plural(w.code_processors, 'processor', 'processors')}.", "."),
-  verdict = "rank {w.code_rank} was ready to run for {w.code_delay} without a processor: giving each rank one of its own",
+  verdict = "{w.code_thread} was ready to run for {w.code_delay} without a processor: giving each rank one of its own",
   advice = "give each rank a processor of its own: start fewer ranks on this machine, check the binding, stop what else runs there",
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 
@@ -64,22 +66,22 @@ declare problem for uneven when w.excess = 'shared' parameters (
 declare problem for uneven when w.excess = 'faults' parameters (
   name = "page_faults",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
-  root = "{w.top} {w.top_place} {w.code_rank}",
-  description = "rank {w.code_rank} spent {w.code_system} more in the kernel than the others, in {plural(w.code_faults, 'more page fault', 'more page faults')},
+  root = "{w.top} {w.top_place} {w.code_thread}",
+  description = "{w.code_thread} spent {w.code_system} more in the kernel than the others, in {plural(w.code_faults, 'more page fault', 'more page faults')},
                  so that {w.top} took {w.code_ratio} times as long.",
-  verdict = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
+  verdict = "{w.code_thread} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
             + " because of page faults: using the same memory again",
-  advice = "use the same memory again on rank {w.code_rank} instead of giving it back to the system: a pool, or M_MMAP_THRESHOLD and
+  advice = "use the same memory again on {w.code_thread} instead of giving it back to the system: a pool, or M_MMAP_THRESHOLD and
             M_TRIM_THRESHOLD of mallopt; or touch it once before",
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 declare problem for uneven when w.excess = 'system' parameters (
   name = "system_calls",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
-  root = "{w.top} {w.top_place} {w.code_rank}",
-  description = "rank {w.code_rank} spent {w.code_system} more in the kernel than the others, so that {w.top} took {w.code_ratio} times as long.",
-  verdict = "rank {w.code_rank} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
+  root = "{w.top} {w.top_place} {w.code_thread}",
+  description = "{w.code_thread} spent {w.code_system} more in the kernel than the others, so that {w.top} took {w.code_ratio} times as long.",
+  verdict = "{w.code_thread} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
             + " because of system calls: making fewer of them",
-  advice = "make fewer system calls on rank {w.code_rank} (strace -c -f counts them): larger buffers, fewer files, no clock or memory calls in loops",
+  advice = "make fewer system calls on {w.code_thread} (strace -c -f counts them): larger buffers, fewer files, no clock or memory calls in loops",
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 
 # One rank runs the block, or few do, and the others wait: Amdahl's law.
@@ -87,9 +89,9 @@ declare composite event serial member ( wait as w ) when (w.lead = 'alone' or w.
 declare problem for serial parameters (
   name = "serial_work",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, uneven_work, send_after_work",
-  root = "{w.top} {w.top_place} {w.code_rank}",
+  root = "{w.top} {w.top_place} {w.code_thread}",
   description = if(w.lead = 'few', "only {w.code_ranks} of {w.ranks} ranks run {w.top}; the others wait for them at {w.operation}.",
-                   "only rank {w.code_rank} runs {w.top}; the other ranks wait for it at {w.operation}."),
+                   "only {w.code_thread} runs {w.top}; the other ranks wait for it at {w.operation}."),
   verdict = if(w.lead = 'few', "only {w.code_ranks} of {w.ranks} ranks run {w.top}, and the others wait for them: dividing it among all ranks", ""),
   advice = "divide {w.top} among the ranks, or give {w.waiting_ranks} work that does not need its result",
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted );
@@ -115,11 +117,11 @@ declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_r
   duration = lost, saving = lost / max(1, ranks - 1) );
 
 # All ranks do as much of the block in total, but not at the same time, and each waits for the others in turn: the lead moves.
-# Where the others run the block earlier or later, it is run by one after the other.
+# Where the others run the block earlier or later, or not, it is run by one after the other: in a team, by the first that comes.
 declare composite event varying_block member ( wait as w )
-  when w.lead = 'even' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
+  when (w.lead = 'even' or (w.pattern = 'thread_barrier' and w.threads > 1 and w.top_waiting_amount = 0)) and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
        and w.top_kind != 'waiting' and w.top_duration - w.top_inherited > 40 % * w.duration;
-declare problem for varying_block when w.top_here >= 50 % parameters (
+declare problem for varying_block when w.top_here >= 50 % and w.top_waiting_amount > 0 parameters (
   name = "slow_block",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_fence, early_wait, condition_variable, thread_barrier, latch, semaphore, future, join",
   root = "{w.top} {w.top_place}",
@@ -130,14 +132,14 @@ declare problem for varying_block when w.top_here >= 50 % parameters (
             + if(w.top_kind = 'between', "even out that code", "even out {w.top}") + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})") + " from visit to visit; or let
             a rank go on without the late one: receive later, do more work between two messages, or synchronise less often",
   duration = w.duration, saving = w.above_mean );
-declare problem for varying_block when w.top_here < 50 % parameters (
+declare problem for varying_block when w.top_here < 50 % or w.top_waiting_amount = 0 parameters (
   name = "work_in_turn",
   instead_of = "late_sender, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_fence, early_wait, condition_variable, thread_barrier, latch, semaphore, future, join",
   root = "{w.top} {w.top_place}",
   description = "{w.waiting_ranks} run {w.top} in turn while others wait; in total all ranks spend about as much time in it.",
   verdict = "{w.waiting_ranks} run {w.top} in turn while others wait: running it at the same time on all",
   advice = if(w.top_kind = 'between', "divide that code among", "divide each {w.top} among") + " the ranks, or let the next rank begin it ahead of {w.operation}",
-  duration = w.duration, saving = w.above_mean );
+  duration = w.duration, saving = if(w.threads > 1, w.avoidable * (1 - 1 / w.threads), w.above_mean) );
 )rules";
 }
 

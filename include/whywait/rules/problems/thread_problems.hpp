@@ -86,6 +86,7 @@ declare problem for read_write when side = 'reader' and 2 * overtaken_duration >
             writers replace",
   duration = overtaken_duration, saving = most_overtaken );
 
+# Threads that divide the work of one of them evenly each have a part of it left.
 declare composite event thread_barrier member ( wait as w ) when w.pattern = 'thread_barrier';
 declare problem for thread_barrier parameters (
   name = "thread_barrier",
@@ -93,7 +94,7 @@ declare problem for thread_barrier parameters (
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": arriving together"),
   advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "spread the work of {w.blocks} evenly over the threads, or let them go on without each other if no data depends on {w.operation}"),
   duration = w.duration,
-  saving = w.avoidable );
+  saving = if(w.threads > 1, w.avoidable * (1 - 1 / w.threads), w.avoidable) );
 
 declare composite event latch member ( wait as w ) when w.pattern = 'latch';
 declare problem for latch parameters (
@@ -132,9 +133,9 @@ declare problem for join parameters (
   description = "{w.waiting_ranks} waited in {w.operation} for the end of {w.late_others}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: dividing it among the threads", ": working meanwhile"),
   advice = if(w.blocks_count > 0, "let {w.waiting_ranks} do a part of {w.blocks}", "let {w.waiting_ranks} also work")
-           + " before it waits, or divide it among more threads",
+           + " before waiting, or divide it among more threads",
   duration = w.duration,
-  saving = w.avoidable );
+  saving = if(w.threads > 1, w.avoidable * (1 - 1 / w.threads), w.avoidable) );
 )rules";
 }
 
