@@ -20322,7 +20322,7 @@ struct balance_answer {
   std::int64_t sum_ns = 0;  ///< time of all threads in it
   std::int64_t visits = 0;  ///< of all threads
   std::int32_t slow_ranks = 0;  ///< threads that take nearly as long as that one, which is one of them
-  thread_of_rank slow[4] = {};  ///< the first of them
+  thread_of_rank slow[4] = {};  ///< they; of more than four the first three and the last one
   std::int64_t slow_ns = 0;  ///< their time in it
   std::int64_t others_ns = 0;  ///< if one thread runs it: the most that another one computes
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
@@ -27529,7 +27529,7 @@ class slow_ranks {
     const bool slowest = who == explain::thread_of_rank{b.rank, b.thread};
     if (!slowest && least_of_ten * (b.most_ns - mean_ns) > 10 * (ns - mean_ns)) return;
     group& g = all_[q];
-    if (g.count < most) g.first[g.count] = who;
+    g.first[std::min(g.count, most - 1)] = who;
     ++g.count;
     g.ns += ns;
   }
@@ -27540,7 +27540,7 @@ class slow_ranks {
     get_all(in, others);
     for (std::size_t q = 0; q < std::min(all_.size(), others.size()); ++q) {
       group &a = all_[q], &b = others[q];
-      for (std::int32_t i = 0; i < b.count && a.count + i < most; ++i) a.first[a.count + i] = b.first[i];
+      for (std::int32_t i = 0; i != std::min(b.count, most); ++i) a.first[std::min(a.count + i, most - 1)] = b.first[i];
       a.count += b.count;
       a.ns += b.ns;
     }
@@ -27558,7 +27558,7 @@ class slow_ranks {
 
   struct group {
     std::int32_t count = 0;
-    explain::thread_of_rank first[most] = {};
+    explain::thread_of_rank first[most] = {};  ///< of more than `most` the first ones, and the last one
     std::int64_t ns = 0;
   };
 
@@ -35913,25 +35913,31 @@ inline bool computes_more(const explain::balance_answer& b, const rules::evaluat
 }
 
 /// The threads that take nearly as long as the slowest one, with a verb: "rank 1 takes", "ranks 2 and 3 take", "12 of 64 ranks take",
-/// "rank 0 thread 1 and rank 1 thread 1 take", "8 of 64 threads take".
+/// "8 threads of rank 1 take", "rank 0 thread 1 and rank 1 thread 1 take", "8 of 64 threads take".
 inline std::string slow_words(const explain::balance_answer& b, const char* one, const char* more) {
   std::int32_t further = b.thread;
   for (const explain::thread_of_rank& t : b.slow) further |= t.thread;
-  if (b.several) return std::string("now one ") + (further != 0 ? "thread" : base::rank_noun()) + ", now another " + one;
+  const char* const nouns = further != 0 ? "threads" : base::rank_nouns();
+  if (b.several) return std::string("now one ").append(nouns, std::strlen(nouns) - 1) + ", now another " + one;
   if (b.slow_ranks < 2) return base::rank_text(b.rank, b.thread) + " " + one;
-  if (b.slow_ranks > static_cast<std::int32_t>(std::size(b.slow)))
-    return base::count(b.slow_ranks) + " of " + base::count(b.ranks) + " " + (further != 0 ? "threads" : base::rank_nouns()) +
-           " " + more;
-  base::pod_vector<std::int32_t> ranks;
-  std::string out;
-  for (std::int32_t i = 0; i != b.slow_ranks; ++i) {
-    ranks.push_back(b.slow[i].rank);
-    out += base::rank_text(b.slow[i].rank, b.slow[i].thread) + (i + 2 < b.slow_ranks   ? ", "
-                                                                : i + 1 < b.slow_ranks ? " and "
-                                                                                       : " ");
+  const auto listed = std::min(b.slow_ranks, static_cast<std::int32_t>(std::size(b.slow)));
+  const bool of_one = further != 0 && b.slow[0].rank == b.slow[listed - 1].rank;
+  std::string out = base::count(b.slow_ranks) + " ";
+  if (of_one) {
+    out += "threads of " + base::rank_text(b.rank);
+  } else if (b.slow_ranks > listed) {
+    out += "of " + base::count(b.ranks) + " " + nouns;
+  } else {
+    base::pod_vector<std::int32_t> ranks;
+    out.clear();
+    for (std::int32_t i = 0; i != listed; ++i) {
+      ranks.push_back(b.slow[i].rank);
+      if (i != 0) out += i + 1 == listed ? " and " : ", ";
+      out += base::rank_text(b.slow[i].rank, b.slow[i].thread);
+    }
+    if (further == 0) out = base::rank_list(ranks);
   }
-  if (further == 0) out = base::rank_list(ranks) + " ";
-  return out + more;
+  return out + " " + more;
 }
 
 /// The time of a slow thread relative to the mean of the others that run the block; 0 if there is no other.

@@ -25,7 +25,7 @@ class slow_ranks {
     const bool slowest = who == explain::thread_of_rank{b.rank, b.thread};
     if (!slowest && least_of_ten * (b.most_ns - mean_ns) > 10 * (ns - mean_ns)) return;
     group& g = all_[q];
-    if (g.count < most) g.first[g.count] = who;
+    g.first[std::min(g.count, most - 1)] = who;
     ++g.count;
     g.ns += ns;
   }
@@ -36,7 +36,7 @@ class slow_ranks {
     get_all(in, others);
     for (std::size_t q = 0; q < std::min(all_.size(), others.size()); ++q) {
       group &a = all_[q], &b = others[q];
-      for (std::int32_t i = 0; i < b.count && a.count + i < most; ++i) a.first[a.count + i] = b.first[i];
+      for (std::int32_t i = 0; i != std::min(b.count, most); ++i) a.first[std::min(a.count + i, most - 1)] = b.first[i];
       a.count += b.count;
       a.ns += b.ns;
     }
@@ -54,7 +54,7 @@ class slow_ranks {
 
   struct group {
     std::int32_t count = 0;
-    explain::thread_of_rank first[most] = {};
+    explain::thread_of_rank first[most] = {};  ///< of more than `most` the first ones, and the last one
     std::int64_t ns = 0;
   };
 

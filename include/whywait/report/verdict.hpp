@@ -118,25 +118,31 @@ inline bool computes_more(const explain::balance_answer& b, const rules::evaluat
 }
 
 /// The threads that take nearly as long as the slowest one, with a verb: "rank 1 takes", "ranks 2 and 3 take", "12 of 64 ranks take",
-/// "rank 0 thread 1 and rank 1 thread 1 take", "8 of 64 threads take".
+/// "8 threads of rank 1 take", "rank 0 thread 1 and rank 1 thread 1 take", "8 of 64 threads take".
 inline std::string slow_words(const explain::balance_answer& b, const char* one, const char* more) {
   std::int32_t further = b.thread;
   for (const explain::thread_of_rank& t : b.slow) further |= t.thread;
-  if (b.several) return std::string("now one ") + (further != 0 ? "thread" : base::rank_noun()) + ", now another " + one;
+  const char* const nouns = further != 0 ? "threads" : base::rank_nouns();
+  if (b.several) return std::string("now one ").append(nouns, std::strlen(nouns) - 1) + ", now another " + one;
   if (b.slow_ranks < 2) return base::rank_text(b.rank, b.thread) + " " + one;
-  if (b.slow_ranks > static_cast<std::int32_t>(std::size(b.slow)))
-    return base::count(b.slow_ranks) + " of " + base::count(b.ranks) + " " + (further != 0 ? "threads" : base::rank_nouns()) +
-           " " + more;
-  base::pod_vector<std::int32_t> ranks;
-  std::string out;
-  for (std::int32_t i = 0; i != b.slow_ranks; ++i) {
-    ranks.push_back(b.slow[i].rank);
-    out += base::rank_text(b.slow[i].rank, b.slow[i].thread) + (i + 2 < b.slow_ranks   ? ", "
-                                                                : i + 1 < b.slow_ranks ? " and "
-                                                                                       : " ");
+  const auto listed = std::min(b.slow_ranks, static_cast<std::int32_t>(std::size(b.slow)));
+  const bool of_one = further != 0 && b.slow[0].rank == b.slow[listed - 1].rank;
+  std::string out = base::count(b.slow_ranks) + " ";
+  if (of_one) {
+    out += "threads of " + base::rank_text(b.rank);
+  } else if (b.slow_ranks > listed) {
+    out += "of " + base::count(b.ranks) + " " + nouns;
+  } else {
+    base::pod_vector<std::int32_t> ranks;
+    out.clear();
+    for (std::int32_t i = 0; i != listed; ++i) {
+      ranks.push_back(b.slow[i].rank);
+      if (i != 0) out += i + 1 == listed ? " and " : ", ";
+      out += base::rank_text(b.slow[i].rank, b.slow[i].thread);
+    }
+    if (further == 0) out = base::rank_list(ranks);
   }
-  if (further == 0) out = base::rank_list(ranks) + " ";
-  return out + more;
+  return out + " " + more;
 }
 
 /// The time of a slow thread relative to the mean of the others that run the block; 0 if there is no other.

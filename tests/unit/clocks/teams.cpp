@@ -1,3 +1,4 @@
+#include <whywait/clocks/slow_ranks.hpp>
 #include <whywait/clocks/virtual_clocks.hpp>
 
 #include "../explain/histories.hpp"
@@ -98,6 +99,39 @@ TEST_CASE("a block is balanced over the threads of all ranks") {
   CHECK(b.slow[0] == explain::thread_of_rank{0, 1});
   CHECK(b.slow[1] == explain::thread_of_rank{1, 1});
   CHECK(double(b.saving_ns) == doctest::Approx(teams::steps * 4.0 * teams::ms).epsilon(0.02));
+}
+
+TEST_CASE("of a slow rank all threads are known to be slow, and of many threads the first three and the last one") {
+  teams::program p([](int r, int, int) { return (r == 1 ? 12 : 4) * teams::ms; }, true);
+  const explain::outcome found = p.explain();
+  REQUIRE_FALSE(found.balances.empty());
+  REQUIRE(found.balances[0].slow_ranks == 2);
+  CHECK(found.balances[0].slow[0] == explain::thread_of_rank{1, 0});
+  CHECK(found.balances[0].slow[1] == explain::thread_of_rank{1, 1});
+  CHECK(double(found.balances[0].saving_ns) == doctest::Approx(teams::steps * 4.0 * teams::ms).epsilon(0.02));
+
+  explain::balance_answer b;
+  b.rank = 1;
+  b.most_ns = 1000;
+  b.sum_ns = 8400;
+  b.ranks = b.among = 24;  // mean 350
+  clocks::slow_ranks all;
+  for (std::int32_t rank = 0; rank != 3; ++rank) {
+    clocks::slow_ranks one;
+    one.begin(1);
+    for (std::int32_t thread = 0; thread != 8; ++thread) one.measure({rank, thread}, 0, b, rank == 1 ? 1000 - thread : 25);
+    base::packet out;
+    one.write(out);
+    base::packet_reader in(out.data(), out.size());
+    if (rank == 0) all = one;
+    else all.merge(in);
+  }
+  all.name(b, 0);
+  CHECK(b.slow_ranks == 8);
+  CHECK(b.slow_ns == 8000 - 28);
+  CHECK(b.slow[0] == explain::thread_of_rank{1, 0});
+  CHECK(b.slow[2] == explain::thread_of_rank{1, 2});
+  CHECK(b.slow[3] == explain::thread_of_rank{1, 7});
 }
 
 TEST_CASE("imbalance of threads that grows is balanced where it is") {

@@ -84,6 +84,8 @@ TEST_CASE("a verdict names the threads that take longer") {
   CHECK(several({{0, 2}, {3, 2}}, 2) == "rank 0 thread 2 and rank 3 thread 2");
   CHECK(several({{0, 0}, {0, 2}, {3, 2}}, 3) == "rank 0, rank 0 thread 2 and rank 3 thread 2");
   CHECK(several({{0, 2}, {1, 2}, {2, 2}, {3, 2}}, 5) == "5 of 8 threads");
+  CHECK(several({{3, 0}, {3, 2}}, 2) == "2 threads of rank 3");
+  CHECK(several({{3, 0}, {3, 1}, {3, 2}, {3, 4}}, 5) == "5 threads of rank 3");
 }
 
 TEST_CASE("what balancing saves is a lower bound where the imbalance moves from rank to rank") {
