@@ -22608,7 +22608,7 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// How the time in each block is distributed over the threads of all ranks, at first of one rank. Merged up the reduction tree; 120
+/// How the time in each block is distributed over the threads of all ranks, at first of one rank. Merged up the reduction tree; 160
 /// bytes per distinct block.
 class block_balance {
  public:
@@ -42369,9 +42369,9 @@ declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_r
   duration = lost, saving = lost / max(1, ranks - 1) );
 
 # All ranks do as much of the block in total, but not at the same time, and each waits for the others in turn: the lead moves.
-# Where the others run the block earlier or later, or not, it is run by one after the other: in a team, by the first that comes.
+# Where the others run the block earlier or later, or not at all, it is run by one after the other.
 declare composite event varying_block member ( wait as w )
-  when (w.lead = 'even' or (w.pattern = 'thread_barrier' and w.threads > 1 and w.top_waiting_amount = 0)) and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
+  when w.lead = 'even' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
        and w.top_kind != 'waiting' and w.top_duration - w.top_inherited > 40 % * w.duration;
 declare problem for varying_block when w.top_here >= 50 % and w.top_waiting_amount > 0 parameters (
   name = "slow_block",
@@ -42388,10 +42388,10 @@ declare problem for varying_block when w.top_here < 50 % or w.top_waiting_amount
   name = "work_in_turn",
   instead_of = "late_sender, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_fence, early_wait, condition_variable, thread_barrier, latch, semaphore, future, join",
   root = "{w.top} {w.top_place}",
-  description = "{w.waiting_ranks} run {w.top} in turn while others wait; in total all ranks spend about as much time in it.",
+  description = "{w.waiting_ranks} run {w.top} in turn while others wait; in total all {w.code_nouns} spend about as much time in it.",
   verdict = "{w.waiting_ranks} run {w.top} in turn while others wait: running it at the same time on all",
-  advice = if(w.top_kind = 'between', "divide that code among", "divide each {w.top} among") + " the ranks, or let the next rank begin it ahead of {w.operation}",
-  duration = w.duration, saving = if(w.threads > 1, w.avoidable * (1 - 1 / w.threads), w.above_mean) );
+  advice = if(w.top_kind = 'between', "divide that code among", "divide each {w.top} among") + " the {w.code_nouns}, or let the next one begin it ahead of {w.operation}",
+  duration = w.duration, saving = w.above_mean );
 )rules";
 }
 

@@ -18,7 +18,7 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// How the time in each block is distributed over the threads of all ranks, at first of one rank. Merged up the reduction tree; 120
+/// How the time in each block is distributed over the threads of all ranks, at first of one rank. Merged up the reduction tree; 160
 /// bytes per distinct block.
 class block_balance {
  public:

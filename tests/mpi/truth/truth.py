@@ -8,8 +8,9 @@ GROUP is halo, trees, chain, shapes, unseen, flow_control, idle_threads or all. 
 processor. Each writes when its parts and its MPI calls began and ended. The true waiting is the time that a rank spent
 in an MPI call while another rank worked, until another rank entered MPI for the last time before the call returned.
 Waits, causes, what-if answers and advice must agree with it. A case that fails is repeated, because work is late on a
-busy machine (tests/attempts.py). Delays only lengthen runs, so of all attempts the shortest run of each program counts. A case that fails while
-other programs disturb every attempt is not decided: then the exit status is 77, unless another case fails.
+busy machine (tests/attempts.py). Delays only lengthen runs, so of all attempts the shortest run of each program
+counts. A case that fails while other programs disturb every attempt is not decided: then the exit status is 77, unless
+another case fails.
 --sizes all runs every size, and not only those that differ most.
 """
 import argparse

@@ -394,6 +394,41 @@ TEST_CASE("what a message in a circle holds is not known, so that smaller pieces
   CHECK(f->advice.find("make compute_interior shorter; if a rank can begin") == 0);
 }
 
+TEST_CASE("code that only the late side runs does not take longer now here and now there, and is not uneven in a team") {
+  const auto problem_of = [](const char* pattern, const char* lead, int waiting_visits) {
+    const scenario s = {"", [&](rules::event_store& store, rules::trouble&, bool) {
+                          wait_fact(store, pattern)
+                              .set("lead", lead)
+                              .set("excess", "unknown")
+                              .set("top", "assemble")
+                              .set("top_kind", "region")
+                              .set("top_duration", 1.8)
+                              .set("above_mean", 0.6)
+                              .set("avoidable", 0.6)
+                              .set("threads", std::string(pattern) == "thread_barrier" ? 2 : 0)
+                              .set("code_thread", "rank 0 thread 1")
+                              .set("code_nouns", "threads")
+                              .set("top_late_amount", 900)
+                              .set("top_waiting_amount", waiting_visits)
+                              .set("late_share", 0.4)
+                              .set("in_turn", 0.8)
+                              .set("top_here", 1.0)
+                              .set("late_ranks_count", 3);
+                        }};
+    for (const char* name : {"uneven_work", "slow_block", "work_in_turn"}) {
+      const rules::findings found = run(built_in(), s, false);
+      if (sample::find(found.list, name) != nullptr) return std::string(name);
+    }
+    return std::string("none");  // the pattern of the wait remains
+  };
+  CHECK(problem_of("wait_at_nxn", "even", 900) == "slow_block");
+  CHECK(problem_of("wait_at_nxn", "even", 0) == "work_in_turn");
+  CHECK(problem_of("wait_at_nxn", "one", 0) == "uneven_work");
+  CHECK(problem_of("thread_barrier", "one", 900) == "uneven_work");
+  CHECK(problem_of("thread_barrier", "one", 0) == "none");
+  CHECK(problem_of("thread_barrier", "even", 0) == "work_in_turn");
+}
+
 TEST_CASE("ranks that are late in turn by less than the kernel took from them have no verdict") {
   for (const double noise : {0.5, 0.7}) {
     CAPTURE(noise);
