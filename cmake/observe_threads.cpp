@@ -1,2 +1,2 @@
 // The implementation for one program without MPI, compiled once. CMake does this for whywait_observe(target THREADS).
-#include <whywait/whywait.hpp>
+#include <whywait/threads_observer.hpp>

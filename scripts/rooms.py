@@ -47,6 +47,7 @@ COLD = set(MAY_INCLUDE) - HOT - BOTH
 UMBRELLAS = {
     "record.hpp": COLD | BOTH | {"mpi"},
     "whywait.hpp": {"mpi", "postmortem", "data/finalize"},
+    "threads_observer.hpp": {"mpi", "postmortem", "data/finalize"},  # the implementation of whywait.hpp
     "mpi.hpp": {"data/analysis", "data/report", "data/finalize"},  # in communication.hpp, because they take long to compile
     "observer.hpp": {"data/analysis", "data/report", "data/finalize"},  # the implementation of mpi.hpp
     "communication.hpp": set(),
@@ -74,6 +75,7 @@ UMBRELLAS = {
 # (whywait_observe() of CMake) see declarations. The file of single_include that holds the umbrella begins with it.
 ONLY_IMPLEMENTATION = {
     "whywait/mpi.hpp": "whywait/observer.hpp",
+    "whywait/whywait.hpp": "whywait/threads_observer.hpp",
     "whywait/communication.hpp": "whywait/data/finalize/communication_analysis.hpp",
     "whywait/sharing.hpp": "whywait/data/finalize/sharing_analysis.hpp",
 }

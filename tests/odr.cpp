@@ -2,4 +2,4 @@
 #include <whywait/data.hpp>
 #include <whywait/record.hpp>
 #define WHYWAIT_OBSERVED  // no report at the end of the tests
-#include <whywait/whywait.hpp>
+#include <whywait/threads_observer.hpp>
