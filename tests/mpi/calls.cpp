@@ -1,4 +1,5 @@
 // ranks: 2 3 4
+// with: recorder
 //
 // Makes every call of the table once. Compares its results with those of the same call without the wrappers, and checks
 // its records.

@@ -1,4 +1,5 @@
 // ranks: 2 4
+// with: recorder
 //
 // Unshared clocks of ranks are mapped to that of rank 0. The test injects offset and drift with its own clock, and the
 // measurement must recover them within its stated error.

@@ -1,4 +1,5 @@
 // ranks: 2 4
+// with: recorder
 //
 // A communicator has the same id on all its members, which differs from all other ids, whatever call created it.
 

@@ -1,5 +1,6 @@
 // ranks: 2 3 4
 // timeout: 120
+// with: recorder
 //
 // Every kind of call with a buffer in a registered array leaves exactly the expected data records, with the array, the
 // bytes and the peer. The records of all ranks together are consistent.

@@ -1,4 +1,5 @@
 // ranks: 2
+// with: recorder
 //
 // Errors are returned unchanged, handlers run once, and MPI calls inside callbacks bypass the wrappers.
 

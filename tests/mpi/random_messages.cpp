@@ -1,4 +1,5 @@
 // ranks: 2 3 4
+// with: recorder
 //
 // Random point-to-point programs with serial numbers in the payload, over several communicators at once: one of all ranks, its
 // duplicate, one with the ranks in reverse order, and an intercommunicator. The k-th send of a channel (communicator, source,

@@ -1,5 +1,5 @@
 // ranks: 2
-// with: exchange_in_library.cpp:shared
+// with: recorder exchange_in_library.cpp:shared
 //
 // Calls from a shared library are intercepted, both from a linked one and from a copy of it that is loaded at run time
 // with RTLD_LOCAL.

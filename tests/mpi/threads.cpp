@@ -1,4 +1,5 @@
 // ranks: 2
+// with: recorder
 //
 // Three threads of each rank send and receive on one channel (same communicator, peer and tag) at the same time,
 // blocking and nonblocking. The ordinals must be those in which MPI matched the messages.

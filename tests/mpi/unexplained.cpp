@@ -1,4 +1,5 @@
 // ranks: 2 3
+// with: recorder
 //
 // Calls that the explanation does not model pass their results through, leave a record and are counted with their time.
 // tests/mpi/functions.py reads this program's wrappers.
