@@ -2,6 +2,7 @@
 //
 // corpus: compare_reports.corpus
 // options: -max_len=2000 -timeout=20
+// compiled with: -O0
 #include <whywait/compare.hpp>
 #include <whywait/comparison/badge.hpp>
 #include <whywait/comparison/compare_json.hpp>

@@ -5,6 +5,9 @@
 // corpus: kept_files.corpus
 // options: -max_len=400 -len_control=0 -timeout=20
 // runs: 100
+// compiled with: -O0 -g0
+//
+// For each input it looks up its own functions and lines; without debug information that takes a quarter of the time.
 #ifndef WHYWAIT_TEST_SCENARIOS_ELSEWHERE  // a unit test includes this file; its program has the scenarios in another one
 #define DOCTEST_CONFIG_DISABLE
 #include "../unit/postmortem/scenarios.hpp"

@@ -4,6 +4,7 @@
 //
 // corpus: models_graph.corpus
 // options: -max_len=400 -timeout=20
+// compiled with: -O0
 #include <whywait/models.hpp>
 
 #include <cmath>
