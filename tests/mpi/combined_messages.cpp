@@ -2,7 +2,7 @@
 // timeout: 120
 // flags: -O0
 // beside: nothing
-// with: observer yielding.cpp
+// with: observer
 // not: openmpi
 // environment: WHYWAIT_OUTPUT=combined
 // json combined.json

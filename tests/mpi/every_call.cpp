@@ -2,7 +2,7 @@
 // timeout: 120
 // beside: nothing
 // not: address thread (they run the other programs with known waits)
-// with: observer yielding.cpp
+// with: observer
 // environment: WHYWAIT_OUTPUT=every_call
 // json every_call.json
 // tries 3

@@ -1,7 +1,7 @@
 // ranks: 2 4 8
 // timeout: 120
 // beside: nothing
-// with: observer yielding.cpp
+// with: observer
 // environment: WHYWAIT_OUTPUT=causes WHYWAIT_REPORT=none
 // tries 3
 //

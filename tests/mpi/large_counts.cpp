@@ -2,7 +2,7 @@
 // ranks of mpich: 2
 // timeout: 120
 // beside: nothing
-// with: observer yielding.cpp
+// with: observer
 // not: openmpi
 // environment: WHYWAIT_OUTPUT=large
 // json large.json

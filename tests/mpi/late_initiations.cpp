@@ -1,7 +1,7 @@
 // ranks: 2 8
 // timeout: 120
 // beside: nothing
-// with: observer yielding.cpp
+// with: observer
 // environment: WHYWAIT_OUTPUT=initiations
 // json initiations.json
 // tries 3

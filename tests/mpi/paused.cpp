@@ -2,7 +2,7 @@
 // ranks of mpich: 2
 // timeout: 60
 // beside: nothing
-// with: observer yielding.cpp
+// with: observer
 // environment: WHYWAIT_OUTPUT=paused
 // json paused.json
 // file paused.json ~ "paused_seconds": [0-9.]+,

@@ -1,5 +1,5 @@
 // ranks: 2 4
-// with: observer yielding.cpp
+// with: observer
 // environment: WHYWAIT_OUTPUT=out WHYWAIT_MEMORY=1M
 // stderr !~ whywait-R
 // json out.json

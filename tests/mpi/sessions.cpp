@@ -1,6 +1,6 @@
 // ranks: 2
 // not: openmpi
-// with: observer yielding.cpp
+// with: observer
 // beside: nothing
 // environment: WHYWAIT_OUTPUT=sessions
 // json sessions.json

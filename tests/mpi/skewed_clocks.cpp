@@ -1,6 +1,6 @@
 // ranks: 2 4
 // beside: nothing
-// with: observer yielding.cpp
+// with: observer
 // environment: WHYWAIT_OUTPUT=skewed WHYWAIT_REPORT=none WHYWAIT_CLOCK=monotonic
 // json skewed.json
 // tries 3

@@ -3,7 +3,7 @@
 // timeout: 120
 // beside: nothing
 // tries 3
-// with: observer yielding.cpp
+// with: observer
 // environment: WHYWAIT_OUTPUT=collectives
 // json collectives.json
 //
