@@ -6,6 +6,12 @@
 
 #include <whywait/core/version.hpp>
 
+#if !defined(__cpp_exceptions) && !defined(WHYWAIT_DISABLE)
+#error \
+    "the implementation of whywait needs exceptions: compile it in a file of its own (whywait_observe), or this one with -fexceptions"
+#include <exceptions>
+#endif
+
 #include <whywait/record.hpp>
 #include <whywait/record/kept_details.hpp>
 #include <whywait/record/listen.hpp>

@@ -64590,6 +64590,12 @@ inline void explain_now(record::run_facts& run, void* into, const void* address,
 /// The implementation of <whywait/whywait.hpp>: what one object of a program without MPI must contain. whywait_observe(target THREADS)
 /// of CMake compiles it once per build tree; without CMake a file with this line does so.
 
+#if !defined(__cpp_exceptions) && !defined(WHYWAIT_DISABLE)
+#error \
+    "the implementation of whywait needs exceptions: compile it in a file of its own (whywait_observe), or this one with -fexceptions"
+#include <exceptions>
+#endif
+
 // In a file of single_include that an observed target includes, the implementation is elsewhere.
 #if !defined(WHYWAIT_DISABLE) && !defined(WHYWAIT_OBSERVED)
 

@@ -48,13 +48,13 @@ def main():
                 failures.append(f"{umbrella} {' '.join(flags)}: wanted \"{message}\" and the end, got {errors[:4]}")
     has_mpi = compile_text("#include <mpi.h>\n", "-std=c++17", "-w")[0] == 0
     without = ["-fno-exceptions", "-fno-rtti", "-std=c++17"]
-    for umbrella in ("record.hpp", "mpi.hpp", "data.hpp"):
+    for umbrella in ("record.hpp", "mpi.hpp", "whywait.hpp", "data.hpp"):
         if not (rooms.TREE / "whywait" / umbrella).exists() or (umbrella == "mpi.hpp" and not has_mpi):
             continue
         code, messages = compile_text(f"#include <whywait/{umbrella}>\n", *without, "-DWHYWAIT_OBSERVED", "-DWHYWAIT_OBSERVED_DATA")
         if code != 0:
             failures.append(f"{umbrella} of an observed program {' '.join(without)}: {messages}")
-        if umbrella == "mpi.hpp":
+        if umbrella in ("mpi.hpp", "whywait.hpp"):
             code, messages = compile_text(f"#include <whywait/{umbrella}>\n", *without)
             errors = re.findall(r"error: .*", messages)
             if code == 0 or len(errors) != 2 or "the implementation of whywait needs exceptions" not in errors[0]:
