@@ -1,4 +1,5 @@
 """The rooms of the headers, the allowed includes between them, and a reader for headers."""
+import functools
 import pathlib
 import re
 
@@ -130,7 +131,12 @@ def without_comments(text):
 
 def read(name):
     """Lines of a header. The depth does not count its guard."""
-    text = (TREE / name).read_text(encoding="utf-8")
+    return lines_of(TREE / name)
+
+
+@functools.lru_cache(maxsize=None)
+def lines_of(path):
+    text = path.read_text(encoding="utf-8")
     code = re.sub(r"(?<=\d)'(?=\d)", "0", text)  # 1'000 is not a character literal
     depth, lines = -1, []
     for number, (full, bare) in enumerate(zip(text.split("\n"), without_comments(code).split("\n")), 1):
