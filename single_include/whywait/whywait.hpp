@@ -33697,7 +33697,8 @@ class rank_engine {
     if (meanings_.size() != known) sort_meanings();
     merging_->merge_classes(number_, in.rest(), in.left());
   }
-  const outcome& totals() const noexcept { return totals_; }
+  /// On other ranks than 0, at the end: what is known there.
+  outcome take_totals() noexcept { return std::move(totals_); }
 
   void place_clock_classes() {
     if (clocks_ != nullptr) clocks_->set_classes(*merging_, number_);
@@ -33912,7 +33913,7 @@ inline outcome explain_over(transport_calls& transport, const rank_history* hist
                    [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
   if (clocks != nullptr) clocks->answer_questions(transport, earliest_ns);
   if (count == 0) return {};
-  return histories[0].rank == 0 ? engines[0].present_result() : engines[0].totals();
+  return histories[0].rank == 0 ? engines[0].present_result() : engines[0].take_totals();
 }
 
 }  // namespace detail
@@ -56443,11 +56444,11 @@ inline void expect_check(const core::settings& wanted) {
   if (!problem.empty()) exit_status::has_reason();
 }
 
-/// Compares a run with the conditions of WHYWAIT_FAIL. Each that holds gives one line.
-inline void check_conditions(const char* conditions, const reports::result& result) {
+/// Compares a run with the conditions of WHYWAIT_FAIL. Each that holds gives one line. The result is used up.
+inline void check_conditions(const char* conditions, reports::result&& result) {
   const reports::fail_rules rules = reports::parse_fail_rules(conditions);
   if (!rules.problem.empty()) return;
-  const base::vector<std::string> broken = reports::broken_rules(rules, reports::plain(result));
+  const base::vector<std::string> broken = reports::broken_rules(rules, reports::plain(std::move(result)));
   for (const std::string& why : broken) core::warn("WHYWAIT_FAIL: ", why.c_str(), "; this process ends with status 3");
   if (broken.empty()) exit_status::passed();
   else exit_status::has_reason();
@@ -61749,13 +61750,13 @@ inline void at_finalize(mpi::state& process) {
       reports::print_text(result, stderr, length);
     }
     reported = known && wanted.report;
-    if (known && wanted.fail != nullptr && !process.spawned) check_conditions(wanted.fail, result);
     if (known && files) {
       const std::string problem = reports::write_files(
           result, process.output + world, wanted.report ? "; the text report is complete" : "; the result is lost");
       if (!problem.empty()) core::warn(problem.c_str());
       reported = true;
     }
+    if (known && wanted.fail != nullptr && !process.spawned) check_conditions(wanted.fail, std::move(result));
   } catch (const std::exception& problem) {
     core::warn(reported ? "cannot write the JSON file: " : "cannot write the report: ", "rank 0: ", problem.what());
   }
@@ -62093,7 +62094,8 @@ reports::result explain_at(MPI_Comm comm, const mpi::caller& from, Also&& also) 
     now.finish(here.thread(), end);
   });
   mpi::detail::go_on(here.thread());
-  return explained ? result : refuse(process->failed.text);
+  if (!explained) return refuse(process->failed.text);
+  return result;
 }
 
 /// The result as programs read it, the same on all ranks.
@@ -64536,20 +64538,21 @@ inline void report_at_exit() noexcept {
   bool printed = false;
   try {
     finalize::expect_check(wanted);
-    const reports::result result = analyse(*registry, *run, wanted.output != nullptr);
+    reports::result result = analyse(*registry, *run, wanted.output != nullptr);
     if (wanted.report) {
       reports::text_options length;
       length.full = wanted.full_report;
       reports::print_text(result, stderr, length);
     }
     printed = wanted.report;
-    if (wanted.fail != nullptr) finalize::check_conditions(wanted.fail, result);
-    if (wanted.output == nullptr) return;
-    char prefix[core::most_output_path];
-    core::expand_output(wanted.output, prefix);
-    const std::string problem =
-        reports::write_files(result, prefix, printed ? "; the text report is complete" : "; the result is lost");
-    if (!problem.empty()) core::warn(problem.c_str());
+    if (wanted.output != nullptr) {
+      char prefix[core::most_output_path];
+      core::expand_output(wanted.output, prefix);
+      const std::string problem =
+          reports::write_files(result, prefix, printed ? "; the text report is complete" : "; the result is lost");
+      if (!problem.empty()) core::warn(problem.c_str());
+    }
+    if (wanted.fail != nullptr) finalize::check_conditions(wanted.fail, std::move(result));
   } catch (const std::exception& problem) {
     core::warn(printed ? "cannot write the JSON file: " : "the analysis failed, waits are not explained: ", problem.what());
   }

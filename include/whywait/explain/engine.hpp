@@ -287,7 +287,8 @@ class rank_engine {
     if (meanings_.size() != known) sort_meanings();
     merging_->merge_classes(number_, in.rest(), in.left());
   }
-  const outcome& totals() const noexcept { return totals_; }
+  /// On other ranks than 0, at the end: what is known there.
+  outcome take_totals() noexcept { return std::move(totals_); }
 
   void place_clock_classes() {
     if (clocks_ != nullptr) clocks_->set_classes(*merging_, number_);

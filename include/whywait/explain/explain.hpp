@@ -120,7 +120,7 @@ inline outcome explain_over(transport_calls& transport, const rank_history* hist
                    [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
   if (clocks != nullptr) clocks->answer_questions(transport, earliest_ns);
   if (count == 0) return {};
-  return histories[0].rank == 0 ? engines[0].present_result() : engines[0].totals();
+  return histories[0].rank == 0 ? engines[0].present_result() : engines[0].take_totals();
 }
 
 }  // namespace detail

@@ -173,13 +173,13 @@ inline void at_finalize(mpi::state& process) {
       reports::print_text(result, stderr, length);
     }
     reported = known && wanted.report;
-    if (known && wanted.fail != nullptr && !process.spawned) check_conditions(wanted.fail, result);
     if (known && files) {
       const std::string problem = reports::write_files(
           result, process.output + world, wanted.report ? "; the text report is complete" : "; the result is lost");
       if (!problem.empty()) core::warn(problem.c_str());
       reported = true;
     }
+    if (known && wanted.fail != nullptr && !process.spawned) check_conditions(wanted.fail, std::move(result));
   } catch (const std::exception& problem) {
     core::warn(reported ? "cannot write the JSON file: " : "cannot write the report: ", "rank 0: ", problem.what());
   }

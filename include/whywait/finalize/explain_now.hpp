@@ -68,7 +68,8 @@ reports::result explain_at(MPI_Comm comm, const mpi::caller& from, Also&& also) 
     now.finish(here.thread(), end);
   });
   mpi::detail::go_on(here.thread());
-  return explained ? result : refuse(process->failed.text);
+  if (!explained) return refuse(process->failed.text);
+  return result;
 }
 
 /// The result as programs read it, the same on all ranks.

@@ -9,6 +9,7 @@
 #include <whywait/report/plain_result.hpp>
 
 #include <string>
+#include <utility>
 
 namespace whywait {
 inline namespace v0 {
@@ -23,11 +24,11 @@ inline void expect_check(const core::settings& wanted) {
   if (!problem.empty()) exit_status::has_reason();
 }
 
-/// Compares a run with the conditions of WHYWAIT_FAIL. Each that holds gives one line.
-inline void check_conditions(const char* conditions, const reports::result& result) {
+/// Compares a run with the conditions of WHYWAIT_FAIL. Each that holds gives one line. The result is used up.
+inline void check_conditions(const char* conditions, reports::result&& result) {
   const reports::fail_rules rules = reports::parse_fail_rules(conditions);
   if (!rules.problem.empty()) return;
-  const base::vector<std::string> broken = reports::broken_rules(rules, reports::plain(result));
+  const base::vector<std::string> broken = reports::broken_rules(rules, reports::plain(std::move(result)));
   for (const std::string& why : broken) core::warn("WHYWAIT_FAIL: ", why.c_str(), "; this process ends with status 3");
   if (broken.empty()) exit_status::passed();
   else exit_status::has_reason();

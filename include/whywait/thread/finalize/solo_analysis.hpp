@@ -233,20 +233,21 @@ inline void report_at_exit() noexcept {
   bool printed = false;
   try {
     finalize::expect_check(wanted);
-    const reports::result result = analyse(*registry, *run, wanted.output != nullptr);
+    reports::result result = analyse(*registry, *run, wanted.output != nullptr);
     if (wanted.report) {
       reports::text_options length;
       length.full = wanted.full_report;
       reports::print_text(result, stderr, length);
     }
     printed = wanted.report;
-    if (wanted.fail != nullptr) finalize::check_conditions(wanted.fail, result);
-    if (wanted.output == nullptr) return;
-    char prefix[core::most_output_path];
-    core::expand_output(wanted.output, prefix);
-    const std::string problem =
-        reports::write_files(result, prefix, printed ? "; the text report is complete" : "; the result is lost");
-    if (!problem.empty()) core::warn(problem.c_str());
+    if (wanted.output != nullptr) {
+      char prefix[core::most_output_path];
+      core::expand_output(wanted.output, prefix);
+      const std::string problem =
+          reports::write_files(result, prefix, printed ? "; the text report is complete" : "; the result is lost");
+      if (!problem.empty()) core::warn(problem.c_str());
+    }
+    if (wanted.fail != nullptr) finalize::check_conditions(wanted.fail, std::move(result));
   } catch (const std::exception& problem) {
     core::warn(printed ? "cannot write the JSON file: " : "the analysis failed, waits are not explained: ", problem.what());
   }
