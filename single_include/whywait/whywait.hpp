@@ -38850,6 +38850,67 @@ inline void set_earlier_sends(row_writer& w, const explain::outcome& found, cons
 
 #endif
 
+// ---- whywait/rules/wait_shapes.hpp
+#ifndef WHYWAIT_RULES_WAIT_SHAPES_HPP
+#define WHYWAIT_RULES_WAIT_SHAPES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// Waits of one kind, which for readers are the same: of one pattern, with one operation and one cause. Their explanations
+/// differ in their shape, that is in the code that ran on both sides. O(1) per explanation and rank that waited.
+class wait_shapes {
+ public:
+  void add(const explain::explanation& e) {
+    const std::uint32_t kind = enter(kind_of(e), e.wait_ns);
+    for (const explain::location_share& s : e.waiters) {
+      if (s.rank < 0) continue;
+      const std::uint32_t rank = enter(core::combine(core::combine(kind + 1, static_cast<std::uint64_t>(s.rank)), 1), s.ns);
+      entries_[kind].longest_ns = std::max(entries_[kind].longest_ns, entries_[rank].ns);
+    }
+    enter(because_of(e), e.wait_ns);
+  }
+
+  /// Duration of all waits of the kind of `e`, which was added.
+  std::int64_t all_ns(const explain::explanation& e) const noexcept { return entries_[numbers_.find(kind_of(e))].ns; }
+  /// Of those that the same block explains most of.
+  std::int64_t because_ns(const explain::explanation& e) const noexcept { return entries_[numbers_.find(because_of(e))].ns; }
+  /// How long the rank that waited most, with all its threads, waited in waits of this kind; 0: it is not known.
+  std::int64_t longest_waiter_ns(const explain::explanation& e) const noexcept {
+    return entries_[numbers_.find(kind_of(e))].longest_ns;
+  }
+
+ private:
+  struct entry {
+    std::int64_t ns = 0, longest_ns = 0;
+  };
+
+  static core::stable_key kind_of(const explain::explanation& e) noexcept {
+    return core::combine(core::combine(e.operation, e.cause), static_cast<std::uint64_t>(e.why));
+  }
+  static core::stable_key because_of(const explain::explanation& e) noexcept {
+    const auto most = std::max_element(e.residual.begin(), e.residual.end(),
+                                       [](const auto& a, const auto& b) { return a.total_ns < b.total_ns; });
+    return core::combine(core::combine(kind_of(e), most != e.residual.end() ? most->block : 0), 2);
+  }
+  std::uint32_t enter(core::stable_key key, std::int64_t ns) {
+    const std::uint32_t number = numbers_.intern(key, static_cast<std::uint32_t>(entries_.size()));
+    if (number == entries_.size()) entries_.push_back({});
+    entries_[number].ns += ns;
+    return number;
+  }
+
+  base::key_map numbers_;  ///< indices in entries_
+  base::pod_vector<entry> entries_;
+};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/rules/fact_rows.hpp
 #ifndef WHYWAIT_RULES_FACT_ROWS_HPP
 #define WHYWAIT_RULES_FACT_ROWS_HPP
@@ -38883,13 +38944,7 @@ class fact_maker {
         .set("waiting_share", ratio(found_.waiting_ns, found_.location_ns))
         .set("unmatched", found_.unmatched)
         .set("clock_violations", found_.clock_violations);
-    for (const explain::explanation& e : found_.waits) {
-      const std::uint32_t kind = kinds_.intern(kind_of(e), static_cast<std::uint32_t>(all_shapes_.size()));
-      if (kind == all_shapes_.size()) all_shapes_.push_back(0);
-      all_shapes_[kind] += e.wait_ns;
-      for (const explain::location_share& s : e.waiters)
-        if (s.rank >= 0) add_waiting(kind, s);
-    }
+    for (const explain::explanation& e : found_.waits) shapes_.add(e);
     for (std::size_t i = 0; i < found_.waits.size(); ++i) wait(i);
   }
 
@@ -38897,22 +38952,6 @@ class fact_maker {
   static double seconds(std::int64_t ns) noexcept { return static_cast<double>(ns) / 1e9; }
   static double ratio(std::int64_t a, std::int64_t b) noexcept {
     return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0;
-  }
-
-  /// The key of a wait for readers; its explanations differ only in their shape.
-  static core::stable_key kind_of(const explain::explanation& e) noexcept {
-    return core::combine(core::combine(e.operation, e.cause), static_cast<std::uint64_t>(e.why));
-  }
-
-  /// The waiting of each rank in all waits of one kind; the rank that waited most counts.
-  void add_waiting(std::uint32_t kind, const explain::location_share& s) {
-    const auto fresh = static_cast<std::uint32_t>(waiting_.size());
-    const std::uint32_t number =
-        waiters_.intern(core::combine(core::combine(kind + 1, static_cast<std::uint64_t>(s.rank)), 1), fresh);
-    if (number == fresh) waiting_.push_back(0);
-    waiting_[number] += s.ns;
-    while (longest_waiters_.size() <= kind) longest_waiters_.push_back(0);
-    longest_waiters_[kind] = std::max(longest_waiters_[kind], waiting_[number]);
   }
 
   /// A block in the words of a sentence; names have at most 48 columns.
@@ -39078,7 +39117,7 @@ class fact_maker {
         .set("pattern", explain::name_of(e.why))
         .set("quality", qualities[static_cast<unsigned>(e.trust) & 3u]);
     w.set("duration", seconds(e.wait_ns))
-        .set("all_shapes", seconds(all_shapes_[kinds_.find(kind_of(e))]))
+        .set("all_shapes", seconds(shapes_.all_ns(e)))
         .set("longest", seconds(e.longest_ns))
         .set("count", e.count);
     w.set("mean", e.count > 0 ? seconds(e.wait_ns) / static_cast<double>(e.count) : 0.0);
@@ -39101,7 +39140,12 @@ class fact_maker {
     // more than these blocks have on the critical path. Without named blocks the time without a cause in the program's
     // own code.
     std::int64_t avoidable = used > 0 ? std::min(named, e.wait_ns) : e.unexplained_ns + transfer;
-    if (longest_waiter > 0) avoidable = std::min(avoidable, longest_waiter);
+    std::int64_t most_waited = longest_waiter;
+    if (e.why == explain::pattern::thread_barrier && used > 0) {  // now one thread is late by these blocks, now another
+      avoidable = core::nearest(static_cast<double>(avoidable) * ratio(shapes_.because_ns(e), e.wait_ns));
+      most_waited = shapes_.longest_waiter_ns(e);
+    }
+    if (most_waited > 0) avoidable = std::min(avoidable, most_waited);
     if (used > 0 && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
     avoidable = std::min(avoidable, by_order(e.why));
@@ -39130,13 +39174,11 @@ class fact_maker {
           .set("top_here", ratio(top.causer_ns - top.waiter_ns, top.total_ns));
       const bool work = top.causer_work > 0 && top.waiter_work > 0;
       w.set("top_late_amount", work ? top.causer_work : top.causer_visits);
-      const std::uint32_t kind = kinds_.find(kind_of(e));
-      const std::int64_t longest_of_kind = kind < longest_waiters_.size() ? longest_waiters_[kind] : longest_waiter;
       const code_use* const use = program_.code != nullptr ? program_.code->find(top.block) : nullptr;
       const std::int64_t users = use != nullptr ? use->ranks : 0;
       const std::int64_t among = std::string_view(kinds[0]) == "between" ? users : std::max(ranks_, users);
       code_spread spread;
-      if (use != nullptr) spread = code_spread::of(use, *program_.code, among, longest_of_kind, found_.fault_ns);
+      if (use != nullptr) spread = code_spread::of(use, *program_.code, among, shapes_.longest_waiter_ns(e), found_.fault_ns);
       w.set("lead", spread.lead).set("excess", spread.excess).set("code_rank", spread.rank).set("top_place", places[0]);
       w.set("code_thread", base::rank_text(spread.rank, spread.thread));
       w.set("code_nouns", users > ranks_ || spread.thread != 0 ? "threads" : base::rank_nouns());
@@ -39218,11 +39260,7 @@ class fact_maker {
   base::key_map on_path_;  ///< indices in the critical path by block
   base::key_map balanced_;  ///< indices in balances by block
   base::key_map sites_;  ///< number of each call site
-  base::key_map kinds_;  ///< indices in all_shapes_
-  base::pod_vector<std::int64_t> all_shapes_;  ///< time of all waits of one kind
-  base::key_map waiters_;  ///< indices in waiting_ by kind and rank
-  base::pod_vector<std::int64_t> waiting_;
-  base::pod_vector<std::int64_t> longest_waiters_;  ///< by kind: the time of the rank that waited most
+  wait_shapes shapes_;
 };
 
 }  // namespace rules
@@ -50289,7 +50327,8 @@ struct result {
     std::string problem;  ///< name of the rule; empty: by the virtual clocks, then block, rank and ratio hold
     std::string block;
     int rank = -1;
-    double ratio = 0;  ///< time of `rank` in `block` over the mean of the others; 0: no other runs it
+    int thread = 0;  ///< of `rank`, where several of its threads run `block`; 0: the main thread
+    double ratio = 0;  ///< time of that thread in `block` over the mean of the others; 0: no other runs it
     double saving_seconds = 0;  ///< the run would be shorter by this
     double least_saving_seconds = 0, most_saving_seconds = 0;
   };
@@ -56395,6 +56434,7 @@ inline whywait::result plain(result all) {
     to.problem = v.problem;
     to.block = v.block;
     to.rank = v.problem.empty() ? v.rank : -1;
+    to.thread = v.problem.empty() ? v.thread : 0;
     to.ratio = v.ratio;
     to.saving_seconds = v.saving_seconds;
     to.least_saving_seconds = range.low;
@@ -61945,7 +61985,7 @@ void members(Io& io, whywait::result::wait& w) {
 }
 template <class Io>
 void members(Io& io, whywait::result::verdict_entry& v) {
-  detail::pass_all(io, v.text, v.problem, v.block, v.rank, v.ratio, v.saving_seconds, v.least_saving_seconds,
+  detail::pass_all(io, v.text, v.problem, v.block, v.rank, v.thread, v.ratio, v.saving_seconds, v.least_saving_seconds,
                    v.most_saving_seconds);
 }
 template <class Io>

@@ -83,7 +83,7 @@ void members(Io& io, whywait::result::wait& w) {
 }
 template <class Io>
 void members(Io& io, whywait::result::verdict_entry& v) {
-  detail::pass_all(io, v.text, v.problem, v.block, v.rank, v.ratio, v.saving_seconds, v.least_saving_seconds,
+  detail::pass_all(io, v.text, v.problem, v.block, v.rank, v.thread, v.ratio, v.saving_seconds, v.least_saving_seconds,
                    v.most_saving_seconds);
 }
 template <class Io>

@@ -218,6 +218,7 @@ inline whywait::result plain(result all) {
     to.problem = v.problem;
     to.block = v.block;
     to.rank = v.problem.empty() ? v.rank : -1;
+    to.thread = v.problem.empty() ? v.thread : 0;
     to.ratio = v.ratio;
     to.saving_seconds = v.saving_seconds;
     to.least_saving_seconds = range.low;

@@ -115,7 +115,8 @@ struct result {
     std::string problem;  ///< name of the rule; empty: by the virtual clocks, then block, rank and ratio hold
     std::string block;
     int rank = -1;
-    double ratio = 0;  ///< time of `rank` in `block` over the mean of the others; 0: no other runs it
+    int thread = 0;  ///< of `rank`, where several of its threads run `block`; 0: the main thread
+    double ratio = 0;  ///< time of that thread in `block` over the mean of the others; 0: no other runs it
     double saving_seconds = 0;  ///< the run would be shorter by this
     double least_saving_seconds = 0, most_saving_seconds = 0;
   };

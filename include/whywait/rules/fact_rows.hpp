@@ -6,6 +6,7 @@
 #include <whywait/base/ranks.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/core/nearest.hpp>
 #include <whywait/explain/block_names.hpp>
 #include <whywait/rules/block_columns.hpp>
 #include <whywait/rules/earlier_sends.hpp>
@@ -13,6 +14,7 @@
 #include <whywait/rules/place_columns.hpp>
 #include <whywait/rules/program_facts.hpp>
 #include <whywait/rules/rank_shares.hpp>
+#include <whywait/rules/wait_shapes.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -51,13 +53,7 @@ class fact_maker {
         .set("waiting_share", ratio(found_.waiting_ns, found_.location_ns))
         .set("unmatched", found_.unmatched)
         .set("clock_violations", found_.clock_violations);
-    for (const explain::explanation& e : found_.waits) {
-      const std::uint32_t kind = kinds_.intern(kind_of(e), static_cast<std::uint32_t>(all_shapes_.size()));
-      if (kind == all_shapes_.size()) all_shapes_.push_back(0);
-      all_shapes_[kind] += e.wait_ns;
-      for (const explain::location_share& s : e.waiters)
-        if (s.rank >= 0) add_waiting(kind, s);
-    }
+    for (const explain::explanation& e : found_.waits) shapes_.add(e);
     for (std::size_t i = 0; i < found_.waits.size(); ++i) wait(i);
   }
 
@@ -65,22 +61,6 @@ class fact_maker {
   static double seconds(std::int64_t ns) noexcept { return static_cast<double>(ns) / 1e9; }
   static double ratio(std::int64_t a, std::int64_t b) noexcept {
     return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0;
-  }
-
-  /// The key of a wait for readers; its explanations differ only in their shape.
-  static core::stable_key kind_of(const explain::explanation& e) noexcept {
-    return core::combine(core::combine(e.operation, e.cause), static_cast<std::uint64_t>(e.why));
-  }
-
-  /// The waiting of each rank in all waits of one kind; the rank that waited most counts.
-  void add_waiting(std::uint32_t kind, const explain::location_share& s) {
-    const auto fresh = static_cast<std::uint32_t>(waiting_.size());
-    const std::uint32_t number =
-        waiters_.intern(core::combine(core::combine(kind + 1, static_cast<std::uint64_t>(s.rank)), 1), fresh);
-    if (number == fresh) waiting_.push_back(0);
-    waiting_[number] += s.ns;
-    while (longest_waiters_.size() <= kind) longest_waiters_.push_back(0);
-    longest_waiters_[kind] = std::max(longest_waiters_[kind], waiting_[number]);
   }
 
   /// A block in the words of a sentence; names have at most 48 columns.
@@ -246,7 +226,7 @@ class fact_maker {
         .set("pattern", explain::name_of(e.why))
         .set("quality", qualities[static_cast<unsigned>(e.trust) & 3u]);
     w.set("duration", seconds(e.wait_ns))
-        .set("all_shapes", seconds(all_shapes_[kinds_.find(kind_of(e))]))
+        .set("all_shapes", seconds(shapes_.all_ns(e)))
         .set("longest", seconds(e.longest_ns))
         .set("count", e.count);
     w.set("mean", e.count > 0 ? seconds(e.wait_ns) / static_cast<double>(e.count) : 0.0);
@@ -269,7 +249,12 @@ class fact_maker {
     // more than these blocks have on the critical path. Without named blocks the time without a cause in the program's
     // own code.
     std::int64_t avoidable = used > 0 ? std::min(named, e.wait_ns) : e.unexplained_ns + transfer;
-    if (longest_waiter > 0) avoidable = std::min(avoidable, longest_waiter);
+    std::int64_t most_waited = longest_waiter;
+    if (e.why == explain::pattern::thread_barrier && used > 0) {  // now one thread is late by these blocks, now another
+      avoidable = core::nearest(static_cast<double>(avoidable) * ratio(shapes_.because_ns(e), e.wait_ns));
+      most_waited = shapes_.longest_waiter_ns(e);
+    }
+    if (most_waited > 0) avoidable = std::min(avoidable, most_waited);
     if (used > 0 && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
     avoidable = std::min(avoidable, by_order(e.why));
@@ -298,13 +283,11 @@ class fact_maker {
           .set("top_here", ratio(top.causer_ns - top.waiter_ns, top.total_ns));
       const bool work = top.causer_work > 0 && top.waiter_work > 0;
       w.set("top_late_amount", work ? top.causer_work : top.causer_visits);
-      const std::uint32_t kind = kinds_.find(kind_of(e));
-      const std::int64_t longest_of_kind = kind < longest_waiters_.size() ? longest_waiters_[kind] : longest_waiter;
       const code_use* const use = program_.code != nullptr ? program_.code->find(top.block) : nullptr;
       const std::int64_t users = use != nullptr ? use->ranks : 0;
       const std::int64_t among = std::string_view(kinds[0]) == "between" ? users : std::max(ranks_, users);
       code_spread spread;
-      if (use != nullptr) spread = code_spread::of(use, *program_.code, among, longest_of_kind, found_.fault_ns);
+      if (use != nullptr) spread = code_spread::of(use, *program_.code, among, shapes_.longest_waiter_ns(e), found_.fault_ns);
       w.set("lead", spread.lead).set("excess", spread.excess).set("code_rank", spread.rank).set("top_place", places[0]);
       w.set("code_thread", base::rank_text(spread.rank, spread.thread));
       w.set("code_nouns", users > ranks_ || spread.thread != 0 ? "threads" : base::rank_nouns());
@@ -386,11 +369,7 @@ class fact_maker {
   base::key_map on_path_;  ///< indices in the critical path by block
   base::key_map balanced_;  ///< indices in balances by block
   base::key_map sites_;  ///< number of each call site
-  base::key_map kinds_;  ///< indices in all_shapes_
-  base::pod_vector<std::int64_t> all_shapes_;  ///< time of all waits of one kind
-  base::key_map waiters_;  ///< indices in waiting_ by kind and rank
-  base::pod_vector<std::int64_t> waiting_;
-  base::pod_vector<std::int64_t> longest_waiters_;  ///< by kind: the time of the rank that waited most
+  wait_shapes shapes_;
 };
 
 }  // namespace rules

@@ -1,5 +1,7 @@
 #include <whywait/explain/folding.hpp>
 #include <whywait/report/json.hpp>
+#include <whywait/report/plain_packet.hpp>
+#include <whywait/report/plain_result.hpp>
 #include <whywait/report/text.hpp>
 
 #include <doctest/doctest.h>
@@ -74,6 +76,12 @@ TEST_CASE("a verdict names the threads that take longer") {
   CHECK(one.verdict[0].rank == 3);
   CHECK(one.verdict[0].thread == 2);
   CHECK(first_sentence(one).find("rank 3 thread 2 takes 3.0 times as long as the others in compute_interior") == 0);
+  whywait::result plain = reports::plain(one);
+  const base::packet sent = reports::pack(plain);  // to the other ranks
+  plain = reports::unpack_result(sent.data(), sent.size());
+  REQUIRE(plain.verdict.size() == 1);
+  CHECK(plain.verdict[0].rank == 3);
+  CHECK(plain.verdict[0].thread == 2);
   const auto several = [&b](std::initializer_list<explain::thread_of_rank> slow, std::int32_t count) {
     std::copy(slow.begin(), slow.end(), b.slow);
     b.slow_ranks = count;

@@ -620,6 +620,23 @@ rules::far_data far_field(std::int32_t thread, core::stable_key block = sample::
 
 }  // namespace
 
+TEST_CASE("work that one thread of a team does alone, now this one and now that one, is divided in all of its waits") {
+  const auto late = [](std::int32_t thread, core::stable_key block, std::int64_t seconds) {
+    auto w = sample::wait(pattern::thread_barrier, sample::barrier, sample::barrier,
+                          {term(block, seconds * 1000, 0, 100, 0, seconds * 1000, 0)});
+    w.waiters = {{0, 1 - thread, w.wait_ns}};
+    w.causers = {{0, thread, w.wait_ns}};
+    return w;
+  };
+  const auto saving = [](base::vector<explain::explanation> waits) {
+    const auto e = sample::evaluate(sample::outcome(std::move(waits)));
+    return sample::find(e.waits[0].list, "thread_barrier")->saving;
+  };
+  CHECK(saving({late(1, sample::compute, 3)}) == doctest::Approx(1.5));
+  CHECK(saving({late(1, sample::compute, 3), late(0, sample::compute, 2)}) == doctest::Approx(2.5));
+  CHECK(saving({late(1, sample::compute, 3), late(0, sample::pack, 2)}) == doctest::Approx(1.5));
+}
+
 TEST_CASE("false sharing explains a block that is slower because of cycles, if the late threads use the lines there") {
   slow_threads t;
   t.data.shared = {counters_shared_in(sample::compute, 0b1110, 0b1110)};

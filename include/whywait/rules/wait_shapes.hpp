@@ -1,0 +1,68 @@
+#ifndef WHYWAIT_RULES_WAIT_SHAPES_HPP
+#define WHYWAIT_RULES_WAIT_SHAPES_HPP
+
+#include <whywait/base/key_map.hpp>
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/core/stable_key.hpp>
+#include <whywait/explain/explanation.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// Waits of one kind, which for readers are the same: of one pattern, with one operation and one cause. Their explanations
+/// differ in their shape, that is in the code that ran on both sides. O(1) per explanation and rank that waited.
+class wait_shapes {
+ public:
+  void add(const explain::explanation& e) {
+    const std::uint32_t kind = enter(kind_of(e), e.wait_ns);
+    for (const explain::location_share& s : e.waiters) {
+      if (s.rank < 0) continue;
+      const std::uint32_t rank = enter(core::combine(core::combine(kind + 1, static_cast<std::uint64_t>(s.rank)), 1), s.ns);
+      entries_[kind].longest_ns = std::max(entries_[kind].longest_ns, entries_[rank].ns);
+    }
+    enter(because_of(e), e.wait_ns);
+  }
+
+  /// Duration of all waits of the kind of `e`, which was added.
+  std::int64_t all_ns(const explain::explanation& e) const noexcept { return entries_[numbers_.find(kind_of(e))].ns; }
+  /// Of those that the same block explains most of.
+  std::int64_t because_ns(const explain::explanation& e) const noexcept { return entries_[numbers_.find(because_of(e))].ns; }
+  /// How long the rank that waited most, with all its threads, waited in waits of this kind; 0: it is not known.
+  std::int64_t longest_waiter_ns(const explain::explanation& e) const noexcept {
+    return entries_[numbers_.find(kind_of(e))].longest_ns;
+  }
+
+ private:
+  struct entry {
+    std::int64_t ns = 0, longest_ns = 0;
+  };
+
+  static core::stable_key kind_of(const explain::explanation& e) noexcept {
+    return core::combine(core::combine(e.operation, e.cause), static_cast<std::uint64_t>(e.why));
+  }
+  static core::stable_key because_of(const explain::explanation& e) noexcept {
+    const auto most = std::max_element(e.residual.begin(), e.residual.end(),
+                                       [](const auto& a, const auto& b) { return a.total_ns < b.total_ns; });
+    return core::combine(core::combine(kind_of(e), most != e.residual.end() ? most->block : 0), 2);
+  }
+  std::uint32_t enter(core::stable_key key, std::int64_t ns) {
+    const std::uint32_t number = numbers_.intern(key, static_cast<std::uint32_t>(entries_.size()));
+    if (number == entries_.size()) entries_.push_back({});
+    entries_[number].ns += ns;
+    return number;
+  }
+
+  base::key_map numbers_;  ///< indices in entries_
+  base::pod_vector<entry> entries_;
+};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
