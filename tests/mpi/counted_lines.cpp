@@ -1,5 +1,6 @@
 // ranks: 2 4
 // with: observer comes_last.cpp
+// not: mpich (it is the compiler that counts)
 // flags: -O2 -g -fprofile-arcs -ftest-coverage
 // environment: WHYWAIT_OUTPUT=lines
 // stderr ~ loop in work

@@ -1,5 +1,4 @@
-// ranks: 2 4
-// ranks of mpich: 2
+// ranks: 2
 // timeout: 120
 // beside: nothing
 // with: observer

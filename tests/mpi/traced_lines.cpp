@@ -1,6 +1,6 @@
 // ranks: 2
 // with: observer comes_last.cpp
-// not: address thread (those builds use clang, which counts other places)
+// not: mpich address thread (it is the compiler that counts, and the latter builds use clang, which counts other places)
 // flags: -O0 -g -fsanitize-coverage=trace-pc
 // environment: WHYWAIT_OUTPUT=lines
 // stderr ~ work

@@ -1,4 +1,6 @@
 // ranks: 1 2 4
+// beside: nothing
+//
 // The explanation over MPI, and the one by rank 0 of the histories that it gathers, equal the one over the simulated
 // transport. The histories of random programs are
 // distributed to the ranks as if they had been recorded there. A plain MPI program without interception.
