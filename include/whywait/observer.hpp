@@ -11,11 +11,7 @@
 
 #include <whywait/core/version.hpp>
 
-#if !defined(__cpp_exceptions) && !defined(WHYWAIT_DISABLE)
-#error \
-    "the implementation of whywait needs exceptions: compile it in a file of its own (whywait_observe), or this one with -fexceptions"
-#include <exceptions>
-#endif
+#include <whywait/base/needs_exceptions.hpp>
 
 // The order matters: first the hot rooms, then the cold ones between cold_begin.hpp and cold_end.hpp.
 #include <whywait/mpi/wrappers.hpp>

@@ -6,11 +6,7 @@
 
 #include <whywait/core/version.hpp>
 
-#if !defined(__cpp_exceptions) && !defined(WHYWAIT_DISABLE)
-#error \
-    "the implementation of whywait needs exceptions: compile it in a file of its own (whywait_observe), or this one with -fexceptions"
-#include <exceptions>
-#endif
+#include <whywait/base/needs_exceptions.hpp>
 
 #include <whywait/record.hpp>
 #include <whywait/record/kept_details.hpp>

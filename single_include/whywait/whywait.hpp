@@ -143,6 +143,19 @@ constexpr version_number version() noexcept { return {WHYWAIT_VERSION_MAJOR, WHY
 #error "two versions of whywait meet in one file: include the headers of one version only"
 #endif
 
+// ---- whywait/base/needs_exceptions.hpp
+#ifndef WHYWAIT_BASE_NEEDS_EXCEPTIONS_HPP
+#define WHYWAIT_BASE_NEEDS_EXCEPTIONS_HPP
+
+// First in what implements whywait in a program: one message where exceptions are off, and the end.
+#if !defined(__cpp_exceptions) && !defined(WHYWAIT_DISABLE)
+#error \
+    "the implementation of whywait needs exceptions: compile it in a file of its own (whywait_observe), or this one with -fexceptions"
+#include <exceptions>
+#endif
+
+#endif
+
 // ---- whywait/mpi/mpi_header.hpp
 #ifndef WHYWAIT_MPI_MPI_HEADER_HPP
 #define WHYWAIT_MPI_MPI_HEADER_HPP
@@ -38864,18 +38877,24 @@ class wait_shapes {
  public:
   void add(const explain::explanation& e) {
     const std::uint32_t kind = enter(kind_of(e), e.wait_ns);
+    std::int64_t longest_ns = 0;
     for (const explain::location_share& s : e.waiters) {
       if (s.rank < 0) continue;
+      longest_ns = std::max(longest_ns, s.ns);
       const std::uint32_t rank = enter(core::combine(core::combine(kind + 1, static_cast<std::uint64_t>(s.rank)), 1), s.ns);
       entries_[kind].longest_ns = std::max(entries_[kind].longest_ns, entries_[rank].ns);
     }
-    enter(because_of(e), e.wait_ns);
+    entries_[enter(because_of(e), e.wait_ns)].longest_ns += longest_ns;
   }
 
   /// Duration of all waits of the kind of `e`, which was added.
   std::int64_t all_ns(const explain::explanation& e) const noexcept { return entries_[numbers_.find(kind_of(e))].ns; }
   /// Of those that the same block explains most of.
   std::int64_t because_ns(const explain::explanation& e) const noexcept { return entries_[numbers_.find(because_of(e))].ns; }
+  /// How long the thread that waited most in each explanation of those waited; 0: it is not known.
+  std::int64_t because_longest_ns(const explain::explanation& e) const noexcept {
+    return entries_[numbers_.find(because_of(e))].longest_ns;
+  }
   /// How long the rank that waited most, with all its threads, waited in waits of this kind; 0: it is not known.
   std::int64_t longest_waiter_ns(const explain::explanation& e) const noexcept {
     return entries_[numbers_.find(kind_of(e))].longest_ns;
@@ -39143,7 +39162,7 @@ class fact_maker {
     std::int64_t most_waited = longest_waiter;
     if (e.why == explain::pattern::thread_barrier && used > 0) {  // now one thread is late by these blocks, now another
       avoidable = core::nearest(static_cast<double>(avoidable) * ratio(shapes_.because_ns(e), e.wait_ns));
-      most_waited = shapes_.longest_waiter_ns(e);
+      most_waited = shapes_.because_longest_ns(e);
     }
     if (most_waited > 0) avoidable = std::min(avoidable, most_waited);
     if (used > 0 && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
@@ -63641,12 +63660,6 @@ inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
 /// The MPI wrappers (mpi/) call the end of the run (finalize/) and the crash reports (postmortem/) through the hooks
 /// that are installed here.
 
-#if !defined(__cpp_exceptions) && !defined(WHYWAIT_DISABLE)
-#error \
-    "the implementation of whywait needs exceptions: compile it in a file of its own (whywait_observe), or this one with -fexceptions"
-#include <exceptions>
-#endif
-
 // The order matters: first the hot rooms, then the cold ones between cold_begin.hpp and cold_end.hpp.
 
 // In a file of single_include that an observed target includes, the implementation is elsewhere.
@@ -64632,12 +64645,6 @@ inline void explain_now(record::run_facts& run, void* into, const void* address,
 
 /// The implementation of <whywait/whywait.hpp>: what one object of a program without MPI must contain. whywait_observe(target THREADS)
 /// of CMake compiles it once per build tree; without CMake a file with this line does so.
-
-#if !defined(__cpp_exceptions) && !defined(WHYWAIT_DISABLE)
-#error \
-    "the implementation of whywait needs exceptions: compile it in a file of its own (whywait_observe), or this one with -fexceptions"
-#include <exceptions>
-#endif
 
 // In a file of single_include that an observed target includes, the implementation is elsewhere.
 #if !defined(WHYWAIT_DISABLE) && !defined(WHYWAIT_OBSERVED)

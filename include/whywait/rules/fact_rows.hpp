@@ -252,7 +252,7 @@ class fact_maker {
     std::int64_t most_waited = longest_waiter;
     if (e.why == explain::pattern::thread_barrier && used > 0) {  // now one thread is late by these blocks, now another
       avoidable = core::nearest(static_cast<double>(avoidable) * ratio(shapes_.because_ns(e), e.wait_ns));
-      most_waited = shapes_.longest_waiter_ns(e);
+      most_waited = shapes_.because_longest_ns(e);
     }
     if (most_waited > 0) avoidable = std::min(avoidable, most_waited);
     if (used > 0 && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);

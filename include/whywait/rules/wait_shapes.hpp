@@ -20,18 +20,24 @@ class wait_shapes {
  public:
   void add(const explain::explanation& e) {
     const std::uint32_t kind = enter(kind_of(e), e.wait_ns);
+    std::int64_t longest_ns = 0;
     for (const explain::location_share& s : e.waiters) {
       if (s.rank < 0) continue;
+      longest_ns = std::max(longest_ns, s.ns);
       const std::uint32_t rank = enter(core::combine(core::combine(kind + 1, static_cast<std::uint64_t>(s.rank)), 1), s.ns);
       entries_[kind].longest_ns = std::max(entries_[kind].longest_ns, entries_[rank].ns);
     }
-    enter(because_of(e), e.wait_ns);
+    entries_[enter(because_of(e), e.wait_ns)].longest_ns += longest_ns;
   }
 
   /// Duration of all waits of the kind of `e`, which was added.
   std::int64_t all_ns(const explain::explanation& e) const noexcept { return entries_[numbers_.find(kind_of(e))].ns; }
   /// Of those that the same block explains most of.
   std::int64_t because_ns(const explain::explanation& e) const noexcept { return entries_[numbers_.find(because_of(e))].ns; }
+  /// How long the thread that waited most in each explanation of those waited; 0: it is not known.
+  std::int64_t because_longest_ns(const explain::explanation& e) const noexcept {
+    return entries_[numbers_.find(because_of(e))].longest_ns;
+  }
   /// How long the rank that waited most, with all its threads, waited in waits of this kind; 0: it is not known.
   std::int64_t longest_waiter_ns(const explain::explanation& e) const noexcept {
     return entries_[numbers_.find(kind_of(e))].longest_ns;

@@ -635,6 +635,9 @@ TEST_CASE("work that one thread of a team does alone, now this one and now that 
   CHECK(saving({late(1, sample::compute, 3)}) == doctest::Approx(1.5));
   CHECK(saving({late(1, sample::compute, 3), late(0, sample::compute, 2)}) == doctest::Approx(2.5));
   CHECK(saving({late(1, sample::compute, 3), late(0, sample::pack, 2)}) == doctest::Approx(1.5));
+  auto four = late(0, sample::compute, 3);  // three threads wait for one, which takes a second longer
+  four.waiters = {{0, 1, four.wait_ns / 3}, {0, 2, four.wait_ns / 3}, {0, 3, four.wait_ns / 3}};
+  CHECK(saving({four}) == doctest::Approx(0.75));
 }
 
 TEST_CASE("false sharing explains a block that is slower because of cycles, if the late threads use the lines there") {
