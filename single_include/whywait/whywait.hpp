@@ -55489,14 +55489,14 @@ class short_writer {
   };
 
   // What is left out where the report is too long: each step is one value of tight_.
-  static constexpr int tightest = 6;
+  static constexpr int tightest = 7;
   std::size_t most_causes() const noexcept { return tight_ >= 1 ? 1 : 2; }
   std::size_t most_of_text() const noexcept { return tight_ >= 6 ? 1 : tight_ >= 2 ? 2 : unlimited; }
   std::size_t most_of_advice() const noexcept { return tight_ >= 6 ? 1 : tight_ >= 3 ? 3 : unlimited; }
   std::size_t most_verdicts() const noexcept { return tight_ >= 5 ? 1 : tight_ >= 4 ? 2 : unlimited; }
   std::size_t most_answers() const noexcept { return most_verdicts(); }
   std::size_t most_warnings() const noexcept { return tight_ >= 4 ? 1 : 2; }
-  bool has_data() const noexcept { return tight_ < 6; }
+  bool has_data() const noexcept { return tight_ < 7; }
   static constexpr std::size_t unlimited = std::size_t(-1);
 
   part write() const {
