@@ -24016,8 +24016,8 @@ struct clock_leg {
 /// so that a pass needs no memory per record. Not thread safe.
 class clock_legs {
  public:
-  /// The overhead of one record: before its beginning, from there to MPI's start, and after MPI's end. `uncertain`: the
-  /// possible relative error of the last two; `error_ns`: the possible error of the first. `ahead_ns`: wrapper time of
+  /// The overhead of one record: before its beginning, from there to MPI's start, and after MPI's end. `error_ns`: the
+  /// possible error of the first two, in what was estimated and not timed; `uncertain`: the relative one of the last. `ahead_ns`: wrapper time of
   /// a call with three records, whose postings have no time of their own.
   struct overhead {
     std::int64_t before_ns = 0, inside_ns = 0, back_ns = 0, ahead_ns = 0;
@@ -24068,9 +24068,11 @@ class clock_legs {
     const double beside_ns = spend_overhead(r, cost, steps_end);
     // Of the four readings of a call that timed itself one is inside it and two follow it.
     overhead_.inside_ns = cut(cost.inside_ns + beside_ns / 3, leg_.leave_ns - leg_.begin_ns);
+    overhead_.error_ns += std::min(cost.inside_ns, static_cast<double>(overhead_.inside_ns)) * cost.uncertain;
     overhead_.back_ns = cost.back_ns;
     if (r != nullptr && r->posting != 0 && r->duration == 0) overhead_.ahead_ns = cost.ahead_ns;
-    after_ns_ = cost.after_ns + beside_ns * 2 / 3;
+    after_ns_ = cost.after_ns;
+    timed_after_ns_ = beside_ns * 2 / 3;
     after_uncertain_ = cost.uncertain;
     leg_.call = clock_plan::none;
     if (plan_->asks()) {
@@ -24143,6 +24145,7 @@ class clock_legs {
       overhead_.error_ns += static_cast<double>(spent_ns) * uncertain;
     };
     put(after_ns_, after_uncertain_);
+    put(timed_after_ns_, 0);
     put(cost.before_ns, cost.uncertain);
     if (step_ < steps_end && (here_->mark_overheads.step_ns != 0 || here_->mark_overheads.region_ns != 0)) {
       put(marks_ns(step_, steps_end), here_->mark_overheads.error);
@@ -24199,7 +24202,7 @@ class clock_legs {
   std::uint32_t records_, next_ = 0;
   std::uint64_t step_ = 0;  ///< steps entered
   std::int64_t now_ns_, useful_ns_ = 0;  ///< now_ns_: the end of the record before
-  double after_ns_ = 0, after_uncertain_ = 0;
+  double after_ns_ = 0, timed_after_ns_ = 0, after_uncertain_ = 0;
   clock_leg leg_{};
   overhead overhead_;
   // Most records are of few calls and call sites; the last ones of each are kept.
@@ -24421,7 +24424,7 @@ class location_clocks {
     now_ns_ = leg_.begin_ns;
     spend(own_.before_ns, 0);
     error_ns_ += own_.error_ns;
-    spend(own_.inside_ns, own_.uncertain);
+    spend(own_.inside_ns, 0);  // its error is in `error_ns`
     now_ns_ += own_.inside_ns;
     return !last;
   }
@@ -49222,9 +49225,9 @@ namespace detail {
 // Ticks of a call in wrappers without clock readings: one at each end belongs to each of the three parts.
 inline double beside_readings(double sum, double reading) noexcept { return std::max(sum - 3 * reading, 0.0); }
 
-// How much longer the code of the wrappers takes in the program than in the calibration loop, as a part: the median over
-// the kinds that were timed often enough. In a loop everything is in the caches. A program that shows no timings may take
-// twice as long.
+// How much longer the code of the wrappers takes in the program than in the calibration loop, as a part: of the medians of the
+// kinds that were timed often enough, each as often as it was timed, so that a few slow calls do not stand for the many
+// others. In a loop everything is in the caches. A program that shows no timings may take twice as long.
 inline double colder_than(const mpi::calibration& quiet, const mpi::self_timing& timed) {
   double sum = 0, of = 0;
   for (std::size_t c = 1; c < core::modelled_calls; ++c) {
@@ -49235,8 +49238,9 @@ inline double colder_than(const mpi::calibration& quiet, const mpi::self_timing&
     for (std::uint32_t i = 0; i != k.size(); ++i)
       beside.push_back(static_cast<std::uint32_t>(beside_readings(static_cast<double>(k.last[i].sum()), k.last[i].reading)));
     const double then = beside_readings(static_cast<double>(q.sum()), q.reading);
-    sum += std::max(0.0, quantile_of(beside, 0.5) - then);
-    of += then;
+    const auto often = static_cast<double>(k.count);
+    sum += often * std::max(0.0, quantile_of(beside, 0.5) - then);
+    of += often * then;
   }
   return of > 0 ? sum / of : 1;
 }
@@ -49246,7 +49250,8 @@ inline double colder_than(const mpi::calibration& quiet, const mpi::self_timing&
 /// The cost of one thread's calls, by core::mpi_call. Uses the thread's own timings where there are enough, otherwise
 /// the calibration, corrected for the current cost of a clock reading. The error contains what the same code takes longer
 /// in the program than in the calibration loop, because it has to fetch what is not in the caches: of own timings, because
-/// it displaces as much, which the program has to fetch again; of others, because they were not timed there.
+/// it displaces as much, which the program has to fetch again, and a clock reading, as what is timed begins and ends in one;
+/// of others, because they were not timed there.
 inline std::vector<core::call_overhead> call_costs(const mpi::self_timing& timed, const mpi::calibration& quiet,
                                                    double ns_per_tick) {
   std::vector<core::call_overhead> costs(static_cast<std::size_t>(core::mpi_call::count_));
@@ -49259,7 +49264,7 @@ inline std::vector<core::call_overhead> call_costs(const mpi::self_timing& timed
     const double fetched = t.sum() == 0 ? 0 : colder * detail::beside_readings(static_cast<double>(t.sum()), t.reading);
     if (c < core::modelled_calls && timed.of(call).count >= enough_timings) {
       costs[c] = usual_cost(timed.of(call), ns_per_tick);
-      costs[c].error_ns += fetched * ns_per_tick;
+      costs[c].error_ns += (fetched + t.reading + slower) * ns_per_tick;
       continue;
     }
     if (t.sum() == 0) continue;

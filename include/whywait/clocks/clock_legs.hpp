@@ -34,8 +34,8 @@ struct clock_leg {
 /// so that a pass needs no memory per record. Not thread safe.
 class clock_legs {
  public:
-  /// The overhead of one record: before its beginning, from there to MPI's start, and after MPI's end. `uncertain`: the
-  /// possible relative error of the last two; `error_ns`: the possible error of the first. `ahead_ns`: wrapper time of
+  /// The overhead of one record: before its beginning, from there to MPI's start, and after MPI's end. `error_ns`: the
+  /// possible error of the first two, in what was estimated and not timed; `uncertain`: the relative one of the last. `ahead_ns`: wrapper time of
   /// a call with three records, whose postings have no time of their own.
   struct overhead {
     std::int64_t before_ns = 0, inside_ns = 0, back_ns = 0, ahead_ns = 0;
@@ -86,9 +86,11 @@ class clock_legs {
     const double beside_ns = spend_overhead(r, cost, steps_end);
     // Of the four readings of a call that timed itself one is inside it and two follow it.
     overhead_.inside_ns = cut(cost.inside_ns + beside_ns / 3, leg_.leave_ns - leg_.begin_ns);
+    overhead_.error_ns += std::min(cost.inside_ns, static_cast<double>(overhead_.inside_ns)) * cost.uncertain;
     overhead_.back_ns = cost.back_ns;
     if (r != nullptr && r->posting != 0 && r->duration == 0) overhead_.ahead_ns = cost.ahead_ns;
-    after_ns_ = cost.after_ns + beside_ns * 2 / 3;
+    after_ns_ = cost.after_ns;
+    timed_after_ns_ = beside_ns * 2 / 3;
     after_uncertain_ = cost.uncertain;
     leg_.call = clock_plan::none;
     if (plan_->asks()) {
@@ -161,6 +163,7 @@ class clock_legs {
       overhead_.error_ns += static_cast<double>(spent_ns) * uncertain;
     };
     put(after_ns_, after_uncertain_);
+    put(timed_after_ns_, 0);
     put(cost.before_ns, cost.uncertain);
     if (step_ < steps_end && (here_->mark_overheads.step_ns != 0 || here_->mark_overheads.region_ns != 0)) {
       put(marks_ns(step_, steps_end), here_->mark_overheads.error);
@@ -217,7 +220,7 @@ class clock_legs {
   std::uint32_t records_, next_ = 0;
   std::uint64_t step_ = 0;  ///< steps entered
   std::int64_t now_ns_, useful_ns_ = 0;  ///< now_ns_: the end of the record before
-  double after_ns_ = 0, after_uncertain_ = 0;
+  double after_ns_ = 0, timed_after_ns_ = 0, after_uncertain_ = 0;
   clock_leg leg_{};
   overhead overhead_;
   // Most records are of few calls and call sites; the last ones of each are kept.

@@ -41,7 +41,7 @@ class location_clocks {
     now_ns_ = leg_.begin_ns;
     spend(own_.before_ns, 0);
     error_ns_ += own_.error_ns;
-    spend(own_.inside_ns, own_.uncertain);
+    spend(own_.inside_ns, 0);  // its error is in `error_ns`
     now_ns_ += own_.inside_ns;
     return !last;
   }

@@ -122,9 +122,9 @@ namespace detail {
 // Ticks of a call in wrappers without clock readings: one at each end belongs to each of the three parts.
 inline double beside_readings(double sum, double reading) noexcept { return std::max(sum - 3 * reading, 0.0); }
 
-// How much longer the code of the wrappers takes in the program than in the calibration loop, as a part: the median over
-// the kinds that were timed often enough. In a loop everything is in the caches. A program that shows no timings may take
-// twice as long.
+// How much longer the code of the wrappers takes in the program than in the calibration loop, as a part: of the medians of the
+// kinds that were timed often enough, each as often as it was timed, so that a few slow calls do not stand for the many
+// others. In a loop everything is in the caches. A program that shows no timings may take twice as long.
 inline double colder_than(const mpi::calibration& quiet, const mpi::self_timing& timed) {
   double sum = 0, of = 0;
   for (std::size_t c = 1; c < core::modelled_calls; ++c) {
@@ -135,8 +135,9 @@ inline double colder_than(const mpi::calibration& quiet, const mpi::self_timing&
     for (std::uint32_t i = 0; i != k.size(); ++i)
       beside.push_back(static_cast<std::uint32_t>(beside_readings(static_cast<double>(k.last[i].sum()), k.last[i].reading)));
     const double then = beside_readings(static_cast<double>(q.sum()), q.reading);
-    sum += std::max(0.0, quantile_of(beside, 0.5) - then);
-    of += then;
+    const auto often = static_cast<double>(k.count);
+    sum += often * std::max(0.0, quantile_of(beside, 0.5) - then);
+    of += often * then;
   }
   return of > 0 ? sum / of : 1;
 }
@@ -146,7 +147,8 @@ inline double colder_than(const mpi::calibration& quiet, const mpi::self_timing&
 /// The cost of one thread's calls, by core::mpi_call. Uses the thread's own timings where there are enough, otherwise
 /// the calibration, corrected for the current cost of a clock reading. The error contains what the same code takes longer
 /// in the program than in the calibration loop, because it has to fetch what is not in the caches: of own timings, because
-/// it displaces as much, which the program has to fetch again; of others, because they were not timed there.
+/// it displaces as much, which the program has to fetch again, and a clock reading, as what is timed begins and ends in one;
+/// of others, because they were not timed there.
 inline std::vector<core::call_overhead> call_costs(const mpi::self_timing& timed, const mpi::calibration& quiet,
                                                    double ns_per_tick) {
   std::vector<core::call_overhead> costs(static_cast<std::size_t>(core::mpi_call::count_));
@@ -159,7 +161,7 @@ inline std::vector<core::call_overhead> call_costs(const mpi::self_timing& timed
     const double fetched = t.sum() == 0 ? 0 : colder * detail::beside_readings(static_cast<double>(t.sum()), t.reading);
     if (c < core::modelled_calls && timed.of(call).count >= enough_timings) {
       costs[c] = usual_cost(timed.of(call), ns_per_tick);
-      costs[c].error_ns += fetched * ns_per_tick;
+      costs[c].error_ns += (fetched + t.reading + slower) * ns_per_tick;
       continue;
     }
     if (t.sum() == 0) continue;

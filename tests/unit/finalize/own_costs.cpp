@@ -95,12 +95,16 @@ TEST_CASE("what wrappers take longer than in the calibration loop is in the erro
   CHECK(error(mpi_call::Barrier) == 0.5 * (4 + 100));
   CHECK(mark_costs(*timings, *quiet, 1).error == doctest::Approx(10.0 / 50));
   for (std::uint32_t i = 0; i != 8; ++i) timings->note(mpi_call::Send, 50, 50, 50, 20);  // 90 beside readings, 50 % more
-  CHECK(error(mpi_call::Send) == 0.5 * 30);
+  CHECK(error(mpi_call::Send) == 0.5 * (30 + 20));
   CHECK(error(mpi_call::Barrier) == 0.5 * (4 + 50));
   CHECK(mark_costs(*timings, *quiet, 1).error == doctest::Approx(5.0 / 50));
+  // A few calls that were interrupted, or waited for memory, do not stand for the many others.
+  for (std::uint32_t i = 0; i != 1000; ++i) timings->note(mpi_call::Send, 50, 50, 50, 20);
+  for (std::uint32_t i = 0; i != 5; ++i) timings->note(mpi_call::Barrier, 9000, 9000, 9000, 20);
+  CHECK(error(mpi_call::Send) < 0.5 * 200);  // and 0.5 * 20,000 if each kind counted once
   const auto slower = std::make_unique<self_timing>();
   for (std::uint32_t i = 0; i != 8; ++i) slower->note(mpi_call::Send, 45, 45, 45, 25);  // the readings only, 5 each
-  CHECK(call_costs(*slower, *quiet, 1)[static_cast<std::size_t>(mpi_call::Send)].error_ns == 0);
+  CHECK(call_costs(*slower, *quiet, 1)[static_cast<std::size_t>(mpi_call::Send)].error_ns == 20);
   CHECK(call_costs(*slower, *quiet, 1)[static_cast<std::size_t>(mpi_call::Barrier)].error_ns == 4 + 2 * 5);
 }
 
