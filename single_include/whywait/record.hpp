@@ -3163,6 +3163,8 @@ namespace detail {
               "write the report to prefix.json, prefix.txt and prefix.html"});
   use(setting{"WHYWAIT_FAIL", "conditions, for example efficiency<0.8; waiting>10%", "", "end with status 3 if one holds"});
   use(setting{"WHYWAIT_MEMORY", "bytes, for example 64M", "64M", "most memory for the records of a rank"});
+  use(setting{"WHYWAIT_PAUSES", "percent of the program's time, for example 50%", "",
+              "most time for explaining parts of a run; then parts are not recorded"});
   use(setting{"WHYWAIT_WHATIF", "questions, for example block compute x2; balance", "", "predict the changed run"});
   use(setting{"WHYWAIT_RULES", "files separated by ':', or list", "", "add rules; list: print the active problems"});
   use(setting{"WHYWAIT_CRASH", "folder", "", "keep records there if the process is killed"});
@@ -3220,6 +3222,7 @@ struct settings {
   bool full_report = false;                    ///< WHYWAIT_REPORT: full or text, not short (default)
   clock_choice clock = clock_choice::automatic;  ///< WHYWAIT_CLOCK: auto (default), fenced or monotonic
   uint64_t memory_bytes = uint64_t(64) << 20;  ///< WHYWAIT_MEMORY: bytes a process may record; suffix K, M, G
+  uint64_t pauses_percent = 0;                 ///< WHYWAIT_PAUSES: of the program's own time; 0: no limit
   bool path_order = false;                     ///< WHYWAIT_PATH: counts (default) or order
   timeline_choice timeline = timeline_choice::none;    ///< WHYWAIT_TIMELINE: policy[:size][:blocks]
   bool timeline_blocks = false;                        ///< whether steps are also kept
@@ -3273,6 +3276,8 @@ struct settings {
     else if (choose("WHYWAIT_CLOCK", "auto", "monotonic")) s.clock = clock_choice::monotonic;
     if (const char* text = getenv("WHYWAIT_MEMORY"))
       if (*text != '\0' && !parse_bytes(text, s.memory_bytes)) refuse("WHYWAIT_MEMORY", text);
+    if (const char* text = getenv("WHYWAIT_PAUSES"))
+      if (*text != '\0' && !parse_percent(text, s.pauses_percent)) refuse("WHYWAIT_PAUSES", text);
     s.path_order = choose("WHYWAIT_PATH", "counts", "order");
     if (const char* text = getenv("WHYWAIT_TIMELINE"))
       if (*text != '\0' && !s.parse_timeline(text)) refuse("WHYWAIT_TIMELINE", text);
@@ -3317,6 +3322,15 @@ struct settings {
     if (shift != 0) ++text;
     if (text != end || number > (~uint64_t(0) >> shift)) return false;
     bytes = number << shift;
+    return true;
+  }
+  /// "50%" -> 50. False, and `percent` unchanged, for anything else than digits and a percent sign, and unless it is from 1 to
+  /// 1,000,000.
+  [[gnu::cold]] static bool parse_percent(const char* text, uint64_t& percent) noexcept {
+    uint64_t number = 0;
+    for (; *text >= '0' && *text <= '9' && number <= 1000000; ++text) number = 10 * number + static_cast<uint64_t>(*text - '0');
+    if (strcmp(text, "%") != 0 || number == 0 || number > 1000000) return false;
+    percent = number;
     return true;
   }
 

@@ -1872,6 +1872,8 @@ namespace detail {
               "write the report to prefix.json, prefix.txt and prefix.html"});
   use(setting{"WHYWAIT_FAIL", "conditions, for example efficiency<0.8; waiting>10%", "", "end with status 3 if one holds"});
   use(setting{"WHYWAIT_MEMORY", "bytes, for example 64M", "64M", "most memory for the records of a rank"});
+  use(setting{"WHYWAIT_PAUSES", "percent of the program's time, for example 50%", "",
+              "most time for explaining parts of a run; then parts are not recorded"});
   use(setting{"WHYWAIT_WHATIF", "questions, for example block compute x2; balance", "", "predict the changed run"});
   use(setting{"WHYWAIT_RULES", "files separated by ':', or list", "", "add rules; list: print the active problems"});
   use(setting{"WHYWAIT_CRASH", "folder", "", "keep records there if the process is killed"});
@@ -1929,6 +1931,7 @@ struct settings {
   bool full_report = false;                    ///< WHYWAIT_REPORT: full or text, not short (default)
   clock_choice clock = clock_choice::automatic;  ///< WHYWAIT_CLOCK: auto (default), fenced or monotonic
   uint64_t memory_bytes = uint64_t(64) << 20;  ///< WHYWAIT_MEMORY: bytes a process may record; suffix K, M, G
+  uint64_t pauses_percent = 0;                 ///< WHYWAIT_PAUSES: of the program's own time; 0: no limit
   bool path_order = false;                     ///< WHYWAIT_PATH: counts (default) or order
   timeline_choice timeline = timeline_choice::none;    ///< WHYWAIT_TIMELINE: policy[:size][:blocks]
   bool timeline_blocks = false;                        ///< whether steps are also kept
@@ -1982,6 +1985,8 @@ struct settings {
     else if (choose("WHYWAIT_CLOCK", "auto", "monotonic")) s.clock = clock_choice::monotonic;
     if (const char* text = getenv("WHYWAIT_MEMORY"))
       if (*text != '\0' && !parse_bytes(text, s.memory_bytes)) refuse("WHYWAIT_MEMORY", text);
+    if (const char* text = getenv("WHYWAIT_PAUSES"))
+      if (*text != '\0' && !parse_percent(text, s.pauses_percent)) refuse("WHYWAIT_PAUSES", text);
     s.path_order = choose("WHYWAIT_PATH", "counts", "order");
     if (const char* text = getenv("WHYWAIT_TIMELINE"))
       if (*text != '\0' && !s.parse_timeline(text)) refuse("WHYWAIT_TIMELINE", text);
@@ -2026,6 +2031,15 @@ struct settings {
     if (shift != 0) ++text;
     if (text != end || number > (~uint64_t(0) >> shift)) return false;
     bytes = number << shift;
+    return true;
+  }
+  /// "50%" -> 50. False, and `percent` unchanged, for anything else than digits and a percent sign, and unless it is from 1 to
+  /// 1,000,000.
+  [[gnu::cold]] static bool parse_percent(const char* text, uint64_t& percent) noexcept {
+    uint64_t number = 0;
+    for (; *text >= '0' && *text <= '9' && number <= 1000000; ++text) number = 10 * number + static_cast<uint64_t>(*text - '0');
+    if (strcmp(text, "%") != 0 || number == 0 || number > 1000000) return false;
+    percent = number;
     return true;
   }
 
@@ -4327,10 +4341,10 @@ struct run_facts {
   uint64_t layout;  ///< sizeof of the struct that derives from it
   bool running;  ///< calls are recorded: with MPI between MPI_Init and MPI_Finalize
   bool uses_threads;  ///< thread primitives left records, on any location
-  bool closed;  ///< memory ran out: nothing more is recorded, totals go on
+  bool closed;  ///< nothing is recorded, totals go on: memory ran out, or the pauses of epochs took too long
   uint32_t closed_posting;  ///< the last ordinal that is recorded on all locations; valid if `closed`
-  uint64_t closed_ticks;  ///< when memory ran out
-  uint64_t closings;  ///< how often it did in earlier epochs
+  uint64_t closed_ticks;  ///< when that began
+  uint64_t closings;  ///< how often memory ran out in earlier epochs
   uint64_t first_closed_ticks;  ///< the first of those times; valid if `closings` is not 0
   uint64_t begin_ticks;  ///< leave of MPI_Init
   uint64_t end_ticks;  ///< enter of MPI_Finalize; 0 before
@@ -4346,7 +4360,7 @@ struct run_facts {
   core::spin_lock closing;  ///< protects what `close` writes
 
   uint32_t posted() const noexcept { return last_posted != nullptr ? __atomic_load_n(last_posted, __ATOMIC_RELAXED) : 0; }
-  /// Memory ran out: operations behind the ordinal `last_recorded` are recorded nowhere in this process.
+  /// Recording stops: operations behind the ordinal `last_recorded` are recorded nowhere in this process.
   __attribute__((noinline, cold)) void close(uint64_t now, uint32_t last_recorded) noexcept {
     closing.lock();
     if (!closed || last_recorded < closed_posting) closed_posting = last_recorded;
@@ -6791,6 +6805,8 @@ struct state : process_facts {
   calibration calibrated;
   record::code_counter* counter;  ///< of the thread that started MPI; null before
   epoch_schedule schedule;
+  uint64_t
+      unrecorded_until;  ///< ticks: earlier meetings end no epoch, because only totals are kept (WHYWAIT_PAUSES); 0: all is recorded
   uint64_t compared_ticks;  ///< spent comparing how full the memory is, with the wait for other ranks there
   void* so_far;  ///< what the hooks keep from epoch to epoch; null: nothing
   failure failed;  ///< why the run is not explained, or only its beginning; the same on all ranks
@@ -11706,7 +11722,11 @@ constexpr bool meets_all(core::mpi_call call) noexcept {
 
 namespace detail {
 
-/// The part of the memory that records take, in millionths.
+/// Where pauses are limited (WHYWAIT_PAUSES), records of an epoch take no more memory than that: short epochs sample the run more
+/// evenly, and already the first pause is short.
+constexpr uint64_t sampled_bytes = uint64_t(8) << 20;
+
+/// The part of the memory for them that records take, in millionths.
 inline uint32_t fullness(const state& process) noexcept {
   uint64_t used = 0, ordered = 0;
   for (const core::location_base* l = __atomic_load_n(&process.registry->locations, __ATOMIC_ACQUIRE); l != nullptr;
@@ -11718,7 +11738,11 @@ inline uint32_t fullness(const state& process) noexcept {
       if (more->ordered) ordered += more->order.used_bytes();
   }
   if (const record::ended_threads* const ended = process.registry->ended) used += ended->used_bytes();
-  const auto part = [](uint64_t bytes, uint64_t limit) { return limit == 0 ? 0 : bytes * 1000000 / limit; };
+  const uint64_t most_bytes = process.registry->config.pauses_percent != 0 ? sampled_bytes : ~uint64_t(0);
+  const auto part = [most_bytes](uint64_t bytes, uint64_t limit) -> uint64_t {
+    const uint64_t room = limit < most_bytes ? limit : most_bytes;
+    return room == 0 ? 0 : bytes < room ? bytes * 1000000 / room : 1000000;
+  };
   const uint64_t a = part(used, process.registry->memory.limit());
   const uint64_t b = part(ordered, process.registry->order_memory.limit()), c = data::fullness(*process.registry);
   const uint64_t most = a > b ? a : b;
@@ -11733,15 +11757,16 @@ inline void go_on(thread_state& thread) noexcept {
 }
 
 /// All processes are in the call that ended at `at.leave`: compares their memory and ends the epoch if it is time.
-__attribute__((noinline, cold)) inline void end_epoch(thread_state& thread, const meeting_point& at, bool now) noexcept {
+__attribute__((noinline, cold)) inline void end_epoch(thread_state& thread, const meeting_point& at) noexcept {
   state& process = *thread.process;
   // Several threads: another one may be inside a call, so that its records cannot be taken from it.
   const bool alone =
       !__atomic_load_n(&process.several, __ATOMIC_ACQUIRE) && !__atomic_load_n(&process.uses_threads, __ATOMIC_ACQUIRE);
-  uint32_t all[3] = {fullness(process), process.closed ? 1u : 0u, !alone || process.hook.on_epoch == nullptr ? 1u : 0u};
-  PMPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_UINT32_T, MPI_MAX, process.tool_comm);
-  const bool possible = all[2] == 0;
-  const bool ends = process.schedule.ends(possible ? all[0] : 0, possible && (all[1] != 0 || now));
+  uint32_t all[4] = {fullness(process), process.closed ? 1u : 0u, !alone || process.hook.on_epoch == nullptr ? 1u : 0u,
+                     at.leave < process.unrecorded_until ? 1u : 0u};
+  PMPI_Allreduce(MPI_IN_PLACE, all, 4, MPI_UINT32_T, MPI_MAX, process.tool_comm);
+  const bool possible = all[2] == 0 && all[3] == 0;
+  const bool ends = process.schedule.ends(possible ? all[0] : 0, possible && all[1] != 0);
   record::location& here = *thread.location;
   if (ends && process.hook.on_epoch(process, thread, at)) return go_on(thread);
   if (here.syncs.size() != 0) {  // a short pause: belongs to the call
@@ -11933,7 +11958,7 @@ inline int collective(What what, caller from, Pass& pass, MPI_Comm comm, const F
     if (watches_data(here)) detail::tell_data(here.summary(), *r, detail::any_facts(facts));
   }
   if (meets_all(what) && met && here.process().schedule.meet())
-    detail::end_epoch(here.thread(), {here.begun_at(), here.begun_at() + here.duration(), here.site()}, false);
+    detail::end_epoch(here.thread(), {here.begun_at(), here.begun_at() + here.duration(), here.site()});
   return code;
 }
 
@@ -36191,7 +36216,8 @@ struct run_facts {
 
   std::int64_t locations = 0;  ///< threads that called MPI
   double seconds = 0;  ///< duration of the longest location, or the caller's value if that is larger
-  double unseen_seconds = 0;  ///< part of `seconds` without records: the buffer was full or the analysis failed
+  double unseen_seconds =
+      0;  ///< part of `seconds` without records: the buffer was full, the analysis failed, or WHYWAIT_PAUSES
   double location_seconds =
       0;  ///< rank time: that of the ranks, and of further threads from their first to their last MPI call
   double waiting_seconds = 0;  ///< sum of all waits
@@ -36345,7 +36371,7 @@ struct result {
   maps_section maps;  ///< ranks by time, ranks by ranks, propagation, other speeds; empty without WHYWAIT_OUTPUT
   std::shared_ptr<const section> communication;  ///< a communication_section if the program registered data, else null
   prediction_section prediction;
-  base::vector<place_total> unseen;  ///< blocks that ran while the buffer was full (run.unseen_seconds), largest first
+  base::vector<place_total> unseen;  ///< blocks that ran while nothing was recorded (run.unseen_seconds), largest first
   base::vector<thread_end> last_words;  ///< last activity of each thread of a program that did not finish
 };
 
@@ -46112,9 +46138,10 @@ struct process_records {
   core::rank_history history;
   base::vector<thread_records> threads;  ///< by location index, like history.locations
   std::uint64_t begin_ticks = 0;
-  std::uint64_t end_ticks = 0;     ///< end of recording; before MPI_Finalize if memory ran out
+  std::uint64_t end_ticks = 0;     ///< end of recording; before MPI_Finalize if `closed`
   std::uint64_t last_ticks = 0;    ///< end of the run, or now; the totals extend to it
-  bool closed = false;             ///< memory ran out; events after `end_ticks` are in totals only
+  bool closed = false;             ///< recording ended before the run; events after `end_ticks` are in totals only
+  bool full = false;               ///< because memory ran out, and not for WHYWAIT_PAUSES
   std::uint64_t calls = 0;         ///< observed MPI calls
   std::uint64_t failed_polls = 0;  ///< tests and probes among `calls` that found nothing and began no record
   std::uint64_t lost_records = 0;
@@ -48961,6 +48988,121 @@ constexpr const char* data_not_analysed =
 
 #endif
 
+// ---- whywait/finalize/carried_records.hpp
+#ifndef WHYWAIT_FINALIZE_CARRIED_RECORDS_HPP
+#define WHYWAIT_FINALIZE_CARRIED_RECORDS_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+namespace detail {
+
+struct kept_record {
+  std::uint32_t record;
+  /// `explained` records are known to the explanation; the others are known only to MPI's request.
+  bool met, explained;
+  mpi::pending* request;
+};
+
+}  // namespace detail
+
+/// Carries the records of one thread that a later epoch needs over into it: those of operations that are pending in MPI or in
+/// the explanation (`carried`), and the last call, behind which the next interval begins. All others are forgotten. `end`: where
+/// the epoch ended, of the thread that met the others there; `lossy`: some rank has no records of a part of the epoch.
+inline void carry_over(mpi::state& process, mpi::thread_state& thread, const base::vector<explain::carried_posting>& carried,
+                       const mpi::meeting_point* end, bool lossy) {
+  // Limits the records of messages that are never received.
+  constexpr std::size_t most_buffered = 4096;
+  record::location& here = *thread.location;
+  base::pod_vector<detail::kept_record> all;
+  for (const explain::carried_posting& c : carried)
+    if (c.location == here.index) all.push_back({c.record, c.met, true, nullptr});
+  process.requests.each([&](mpi::pending& p) {
+    if (p.record != nullptr && p.location == here.index) all.push_back({p.index, true, false, &p});
+  });
+  base::small_stable_sort(all, [](const detail::kept_record& a, const detail::kept_record& b) {
+    return a.record != b.record ? a.record < b.record : a.explained && !b.explained;
+  });
+  base::pod_vector<core::sync_record> records;
+  base::pod_vector<mpi::pending*> requests;
+  std::size_t buffered = 0;
+  for (std::size_t i = 0; i != all.size(); ++i) {
+    detail::kept_record k = all[i];
+    if (i + 1 != all.size() && all[i + 1].record == k.record) k.request = all[++i].request;
+    core::sync_record r = here.syncs[k.record];
+    const bool complete = r.has(core::sync_flag::complete);
+    if (k.request == nullptr) {
+      const bool unknown = !complete && r.has(core::sync_flag::any_source | core::sync_flag::any_tag);
+      // Such a record is useless. Either a freed wildcard receive has an unknown source, or the record of the
+      // matching receive may have been dropped.
+      if ((unknown && !r.has(core::sync_flag::resolved)) || (lossy && complete)) continue;
+      if (complete && ++buffered > most_buffered) {
+        ++thread.lost_records;
+        continue;
+      }
+    }
+    r.duration = 0;
+    r.overhead = 0;
+    r.steps = 0;
+    if (k.met) r.flags = static_cast<std::uint16_t>(r.flags | core::sync_flag::met);
+    r.completion = static_cast<std::uint32_t>(records.size());
+    r.completed_by = here.index;
+    records.push_back(r);
+    requests.push_back(k.request);
+  }
+  // Keep the call after which the next interval begins.
+  if (end != nullptr || here.syncs.size() != 0) {
+    core::sync_record last{};
+    if (here.syncs.size() != 0) last = here.syncs[here.syncs.size() - 1];
+    if (end != nullptr) {
+      last.begin = end->begin;
+      last.site = end->site;
+    }
+    last.call = core::mpi_call::none;
+    last.flags = 0;
+    last.posting = last.steps = last.overhead = 0;
+    records.push_back(last);
+  }
+  mpi::detail::begin_records_anew(thread, records.data(), records.size());
+  for (std::size_t i = 0; i != requests.size() && i < here.syncs.size(); ++i) {
+    if (requests[i] == nullptr) continue;
+    requests[i]->record = &here.syncs[i];
+    requests[i]->index = static_cast<std::uint32_t>(i);
+  }
+}
+
+/// Resolves wildcards that MPI has matched but the program has not completed yet, because the message order depends on
+/// them.
+inline void resolve_wildcards(mpi::state& process) {
+  if (process.open_wildcards == 0) return;
+  process.requests.each([&](mpi::pending& p) {
+    if (p.record == nullptr || !p.wildcard || p.twin != nullptr || p.record->has(core::sync_flag::complete)) return;
+    MPI_Request request;
+    static_assert(sizeof request <= sizeof p.handle, "a handle fits");
+    __builtin_memcpy(&request, &p.handle, sizeof request);
+    MPI_Status status;
+    int done = 0;
+    if (PMPI_Request_get_status(request, &done, &status) != MPI_SUCCESS || done == 0) return;
+    int cancelled = 0;
+    PMPI_Test_cancelled(&status, &cancelled);
+    if (cancelled != 0) return;
+    p.record->peer = status.MPI_SOURCE;
+    p.record->tag = status.MPI_TAG;
+    p.record->flags = static_cast<std::uint16_t>(p.record->flags | core::sync_flag::resolved);
+  });
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
 // ---- whywait/finalize/ran_code.hpp
 #ifndef WHYWAIT_FINALIZE_RAN_CODE_HPP
 #define WHYWAIT_FINALIZE_RAN_CODE_HPP
@@ -49355,11 +49497,12 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
   history.clock = clock;
   all.begin_ticks = process.begin_ticks;
   all.closed = __atomic_load_n(&process.closed, __ATOMIC_ACQUIRE);
+  all.full = all.closed && process.unrecorded_until == 0;
   all.end_ticks = process.end_ticks != 0 ? process.end_ticks : core::cycle_clock::now();
   all.last_ticks = all.end_ticks;
   if (all.closed && process.closed_ticks < all.end_ticks) all.end_ticks = process.closed_ticks;
   all.closings = process.closings;
-  all.first_closed_ticks = process.closings != 0 ? process.first_closed_ticks : all.closed ? process.closed_ticks : 0;
+  all.first_closed_ticks = process.closings != 0 ? process.first_closed_ticks : all.full ? process.closed_ticks : 0;
 
   locked guard(process.registry->mutex);  // threads that end or begin exchange their locations
   const std::size_t count = process.registry->location_count;
@@ -55244,6 +55387,14 @@ inline std::string efficiency_text(const explain::efficiencies& e, const efficie
          words(limits.serialisation) + files_text(e) + " × transfer " + words(limits.transfer);
 }
 
+/// The efficiency of the run, or of the part of it that is explained.
+inline std::string efficiency_words(const result& r) {
+  const explain::efficiencies& e = r.ledger.efficiency;
+  std::string text = is_weakened(r) ? efficiency_text(e, ranges_of(e, r.not_understood, r.ledger.seconds)) : efficiency_text(e);
+  if (r.run.unseen_seconds > 0.01 * r.run.seconds) text.insert(text.find(' '), " of what is explained:");
+  return text;
+}
+
 /// The cost of measuring; empty if the cost of calls was not calibrated.
 inline std::string overhead_text(const run_ledger& r) {
   const overhead_section& o = r.overhead;
@@ -55587,7 +55738,7 @@ class short_writer {
     const explain::efficiencies& e = r_.ledger.efficiency;
     if (r_.run.locations <= 1 || !(e.parallel > 0) || r_.run.unrecorded.matter() || (quiet && nothing_worth_changing(r_, o_)))
       return {};
-    return is_weakened(r_) ? efficiency_text(e, ranges_of(e, r_.not_understood, r_.ledger.seconds)) : efficiency_text(e);
+    return efficiency_words(r_);
   }
 
   void findings(part& to, const base::vector<finding>& all, bool quiet, std::size_t left) const {
@@ -56068,8 +56219,7 @@ class text_writer {
 
   void efficiency() {
     const explain::efficiencies& e = r_.ledger.efficiency;
-    std::string text =
-        is_weakened(r_) ? efficiency_text(e, ranges_of(e, r_.not_understood, r_.ledger.seconds)) : efficiency_text(e);
+    std::string text = efficiency_words(r_);
     if (r_.run.threads_only && !is_weakened(r_) && r_.run.seconds > 0)
       text += "; on average " + base::fixed(e.parallel * r_.run.location_seconds / r_.run.seconds, 1) + " threads did not wait";
     paragraph(text, "  ", "", 2);
@@ -56202,7 +56352,7 @@ class text_writer {
 
   void warnings() {
     if (!r_.unseen.empty())
-      paragraph(std::string("after the record buffer was full, all ") + base::rank_nouns() + " ran " + unseen_words(r_.unseen),
+      paragraph(std::string("while nothing was recorded, all ") + base::rank_nouns() + " ran " + unseen_words(r_.unseen),
                 "    ");
     for (const std::string& w : r_.run.warnings) paragraph("warning: " + base::printable(w), "    ", o_.red(), 9);
   }
@@ -59101,10 +59251,10 @@ class run_profile {
     add_time(history);
   }
 
-  /// Adds up all ranks, complete on rank 0. Of this rank: `waiting_ns`, and the pauses of all epochs, which are no part of the
-  /// run. Collective.
+  /// Adds up all ranks, complete on rank 0. Of this rank: `waiting_ns`, the pauses of all epochs, which are no part of the
+  /// run, and whether some time is in no epoch (`unseen`). Collective.
   void gather(core::registry& registry, const process_records& own, const machine& here, std::int64_t waiting_ns,
-              std::int64_t paused_ns, const finalize::team& all) {
+              std::int64_t paused_ns, bool unseen, const finalize::team& all) {
     regions_ = regions_of_process(registry, own, before_run_);
     all.reduce(
         [this] {
@@ -59129,7 +59279,7 @@ class run_profile {
     mine.rank = all.rank();
     mine.node = here.number;
     mine.ns = ns_;
-    if (own.closed || own.closings != 0)  // the totals extend beyond the records, as those of the run do
+    if (own.closed || unseen)  // the totals extend beyond the records, as those of the run do
       mine.ns = std::max(mine.ns, own.history.clock(own.last_ticks) - own.history.clock(own.begin_ticks) - paused_ns);
     // the call that ends an epoch counts as a whole, its rank only until all have reached it
     mine.mpi_ns = std::min(mpi_ns(own) + last_call_ns_, mine.ns);
@@ -59429,10 +59579,15 @@ inline std::uint64_t answered_first_comers(const core::location_history& l) {
 /// Sums of this process over all epochs.
 struct run_so_far {
   std::uint64_t first_comers = 0;  ///< answered requests from any source
-  std::int64_t paused_ns = 0;  ///< sum of all pauses
+  std::int64_t cut_ns = 0;     ///< what shared time leaves out: pauses, and parts without records. The same on all ranks
+  std::int64_t unseen_ns = 0;  ///< of that, the parts without records
+  std::int64_t skipped_ns = 0; ///< of that, the parts that were left out for WHYWAIT_PAUSES; of this rank
+  std::uint64_t pause_ticks = 0;  ///< pauses of this rank
   std::int64_t joined_threads = 0;    ///< threads whose work counted as that of the main thread
   std::uint64_t joined_ticks = 0;     ///< their time in marked code
-  std::int64_t unseen_ns = 0;  ///< time between the end of memory and the end of the epoch
+
+  /// The shortest pauses of all ranks, added up.
+  std::int64_t paused_ns() const noexcept { return cut_ns - unseen_ns; }
 };
 
 /// Gathers facts about the run that the explanation does not contain, complete on rank 0. `before` holds the sums of
@@ -59471,12 +59626,15 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
     return static_cast<double>(all.history.clock(to) - all.history.clock(from));
   };
   double full_ns[2] = {all.first_closed_ticks != 0 ? between(all.begin_ticks, all.first_closed_ticks) : 1e300,
-                       all.closed ? 0.0 : 1.0};
+                       all.full ? 0.0 : 1.0};
   team.all_reduce(full_ns, 2, MPI_DOUBLE, MPI_MIN);
 
-  double longest_ns[2] = {between(all.begin_ticks, all.last_ticks) - static_cast<double>(before.paused_ns),
-                          static_cast<double>(before.unseen_ns) + between(all.end_ticks, all.last_ticks)};
-  team.all_reduce(longest_ns, 2, MPI_DOUBLE, MPI_MAX);
+  // What is not recorded at the end of an epoch that goes on is in `before`.
+  const double unseen_at_end = all.history.continues ? 0 : between(all.end_ticks, all.last_ticks);
+  double longest_ns[3] = {between(all.begin_ticks, all.last_ticks) - static_cast<double>(before.paused_ns()),
+                          static_cast<double>(before.unseen_ns) + unseen_at_end,
+                          static_cast<double>(before.skipped_ns) + (all.closed && !all.full ? unseen_at_end : 0)};
+  team.all_reduce(longest_ns, 3, MPI_DOUBLE, MPI_MAX);
   // Tests that find nothing and follow one another are one record. Each of the others costs what recording a call costs.
   double poll_ns = 0;
   if (!all.history.locations.empty()) {
@@ -59491,7 +59649,7 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
     facts.seconds = longest_ns[0] * 1e-9;
     facts.unseen_seconds = longest_ns[1] * 1e-9;
   }
-  facts.pause_seconds = static_cast<double>(std::max<std::int64_t>(0, before.paused_ns)) * 1e-9;
+  facts.pause_seconds = static_cast<double>(std::max<std::int64_t>(0, before.paused_ns())) * 1e-9;
   facts.poll_seconds = beside_ns[0] * 1e-9;
   facts.compare_seconds = beside_ns[1] * 1e-9;
   facts.origin = reports::origin_of_process(between(all.begin_ticks, core::cycle_clock::now()) * 1e-9);
@@ -59517,6 +59675,10 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
                         : "; waits from then until the next meeting of all ranks are not explained",
          memory,
          counts.several != 0 ? ": while several threads call MPI or wait for each other the buffer cannot be reused" : ""}));
+  if (longest_ns[2] > 0)
+    facts.warnings.push_back(base::joined({"WHYWAIT_PAUSES: ", base::duration(longest_ns[2] * 1e-9),
+                                           " of the run were not recorded, so that the pauses of epochs took ",
+                                           base::duration(facts.pause_seconds), "; waits in that time are not explained"}));
   if (counts.unordered != 0)
     facts.warnings.push_back(base::joined({"the path-order buffer (WHYWAIT_PATH=order) was full; for ",
                                            base::counted(static_cast<std::int64_t>(counts.unordered), "interval"),
@@ -60599,7 +60761,7 @@ class epoch {
     for (core::location_base* l = process_.registry->locations; l != nullptr; l = l->next) {
       const auto& location = *static_cast<record::location*>(l);
       auto* const of = static_cast<mpi::thread_state*>(__atomic_load_n(&location.extension[0], __ATOMIC_ACQUIRE));
-      if (of != nullptr) carry_over(*of, of == &thread ? &end : nullptr);
+      if (of != nullptr) carry_over(process_, *of, so_far_.memory.carried, of == &thread ? &end : nullptr, lossy_);
     }
     if (lossy_) so_far_.memory.collectives.clear();  // some rank missed some of them: all begin at 0
     if (so_far_.data.analysis == nullptr) data::drop_all(*process_.registry);  // no analysis reads the accesses
@@ -60609,33 +60771,35 @@ class epoch {
       pthread_mutex_unlock(&process_.registry->mutex);
     }
     process_.closing.lock();
-    if (process_.closed) {
-      so_far_.run.unseen_ns += all_.history.clock(end.begin) - all_.history.clock(process_.closed_ticks);
-      if (process_.closings++ == 0) process_.first_closed_ticks = process_.closed_ticks;
-      __atomic_store_n(&process_.closed, false, __ATOMIC_RELEASE);
-    }
+    if (all_.full && process_.closings++ == 0) process_.first_closed_ticks = process_.closed_ticks;
+    __atomic_store_n(&process_.closed, false, __ATOMIC_RELEASE);
     process_.closing.unlock();
     names_.reset();
-    team_.agree();
+    const std::uint64_t until = recorded_from(core::cycle_clock::now() - end.leave);
+    const bool stops = team_.agree(until != 0 ? 1 : 0) != 0;
     so_far_.continued = true;
     so_far_.end = end;
     so_far_.posted = process_.last_posting;
     so_far_.processor_before = processor_use_of_process(process_).since(processor_);
     so_far_.resumed = core::cycle_clock::now();
+    so_far_.run.pause_ticks += so_far_.resumed - end.leave;
+    process_.unrecorded_until = stops ? std::max(until, so_far_.resumed) : 0;
     thread.location->path.leave_out(so_far_.resumed - end.leave);
     if (thread.carried != 0)
       // The call ends together with the pause.
       thread.location->syncs[thread.carried - 1].duration = so_far_.resumed - end.begin;
+    if (stops) process_.close(so_far_.resumed, process_.last_posting);
   }
 
  private:
   // Sets the limits of the epoch in shared time without pauses. All ranks subtract the shortest of their pauses, so
   // that time never goes backwards on a rank and the order of messages is preserved. A rank that resumes later appears
-  // to have stayed longer in the call.
+  // to have stayed longer in the call. An epoch in which recording stopped on some rank ends when that happened first: of
+  // what followed, shared time and the run that is explained know nothing, as if it were a pause.
   void bound(const mpi::meeting_point* end) {
     const auto raw = [this](std::uint64_t ticks) { return all_.history.clock(ticks); };
     std::int64_t most[5] = {INT64_MIN, INT64_MIN, INT64_MIN, static_cast<std::int64_t>(all_.history.clock.error_ns),
-                            all_.closed ? 1 : 0};
+                            all_.closed ? -raw(all_.end_ticks) : INT64_MIN};
     if (so_far_.continued) {
       most[0] = raw(so_far_.end.begin);
       most[1] = raw(so_far_.end.leave) - raw(so_far_.resumed);
@@ -60643,20 +60807,40 @@ class epoch {
     if (end != nullptr) most[2] = raw(end->begin);
     team_.all_reduce(most, 5, MPI_INT64_T, MPI_MAX);
     clock_error_ns_ = most[3];
-    lossy_ = most[4] != 0;
+    lossy_ = most[4] != INT64_MIN;
     core::rank_history& part = all_.history;
     const std::int64_t first_ns = raw(all_.begin_ticks);
     part.continued = so_far_.continued;
     part.continues = end != nullptr;
     part.begin_ns = first_ns;
     part.posted_before = so_far_.posted;
+    std::int64_t& cut_ns = so_far_.run.cut_ns;
     if (so_far_.continued) {
-      part.begin_ns = most[0] - so_far_.run.paused_ns;
-      so_far_.run.paused_ns -= most[1];
-      part.clock.offset_ns -= static_cast<double>(so_far_.run.paused_ns);
+      part.begin_ns = most[0] - cut_ns;
+      cut_ns -= most[1];
+      part.clock.offset_ns -= static_cast<double>(cut_ns);
     }
     part.before_ns = part.begin_ns - first_ns;
-    part.end_ns = end != nullptr ? most[2] - so_far_.run.paused_ns : raw(all_.end_ticks);
+    part.end_ns = end != nullptr ? most[2] - cut_ns : raw(all_.end_ticks);
+    if (end == nullptr || !lossy_) return;
+    std::int64_t recorded_ns = std::min(part.end_ns, -most[4] - cut_ns);
+    if (so_far_.continued) recorded_ns = std::max(recorded_ns, part.begin_ns);
+    const std::int64_t unseen_ns = part.end_ns - recorded_ns;
+    part.end_ns = std::max(recorded_ns, part.begin_ns);
+    cut_ns += unseen_ns;
+    so_far_.run.unseen_ns += unseen_ns;
+    if (all_.closed && !all_.full) so_far_.run.skipped_ns += unseen_ns;
+  }
+
+  // When recording begins again after a pause that has taken `ticks`, so that all pauses together, the next one included if it
+  // takes as long, are at most the percentage of WHYWAIT_PAUSES of the program's own time; 0: it goes on. Two parts without
+  // records never follow one another.
+  std::uint64_t recorded_from(std::uint64_t ticks) const noexcept {
+    const std::uint64_t percent = process_.registry->config.pauses_percent;
+    if (percent == 0 || so_far_.data.analysis != nullptr || process_.unrecorded_until != 0) return 0;
+    const std::uint64_t pauses = so_far_.run.pause_ticks + ticks;
+    const std::uint64_t from = process_.begin_ticks + pauses + (pauses + ticks) / percent * 100;
+    return from > core::cycle_clock::now() ? from : 0;
   }
 
   void find_code() {
@@ -60672,74 +60856,6 @@ class epoch {
     left_out_ = any_problem(*so_far_.code, team_, unnamed_);
   }
 
-  struct kept {
-    std::uint32_t record;
-    /// `explained` records are known to the explanation; the others are known only to MPI's request.
-    bool met, explained;
-    mpi::pending* request;
-  };
-
-  void carry_over(mpi::thread_state& thread, const mpi::meeting_point* end) {
-    // Limits the records of messages that are never received.
-    constexpr std::size_t most_buffered = 4096;
-    record::location& here = *thread.location;
-    base::pod_vector<kept> all;
-    for (const explain::carried_posting& c : so_far_.memory.carried)
-      if (c.location == here.index) all.push_back({c.record, c.met, true, nullptr});
-    process_.requests.each([&](mpi::pending& p) {
-      if (p.record != nullptr && p.location == here.index) all.push_back({p.index, true, false, &p});
-    });
-    base::small_stable_sort(all, [](const kept& a, const kept& b) {
-      return a.record != b.record ? a.record < b.record : a.explained && !b.explained;
-    });
-    base::pod_vector<core::sync_record> records;
-    base::pod_vector<mpi::pending*> requests;
-    std::size_t buffered = 0;
-    for (std::size_t i = 0; i != all.size(); ++i) {
-      kept k = all[i];
-      if (i + 1 != all.size() && all[i + 1].record == k.record) k.request = all[++i].request;
-      core::sync_record r = here.syncs[k.record];
-      const bool complete = r.has(core::sync_flag::complete);
-      if (k.request == nullptr) {
-        const bool unknown = !complete && r.has(core::sync_flag::any_source | core::sync_flag::any_tag);
-        // Such a record is useless. Either a freed wildcard receive has an unknown source, or the record of the
-        // matching receive may have been dropped.
-        if ((unknown && !r.has(core::sync_flag::resolved)) || (lossy_ && complete)) continue;
-        if (complete && ++buffered > most_buffered) {
-          ++thread.lost_records;
-          continue;
-        }
-      }
-      r.duration = 0;
-      r.overhead = 0;
-      r.steps = 0;
-      if (k.met) r.flags = static_cast<std::uint16_t>(r.flags | core::sync_flag::met);
-      r.completion = static_cast<std::uint32_t>(records.size());
-      r.completed_by = here.index;
-      records.push_back(r);
-      requests.push_back(k.request);
-    }
-    // Keep the call after which the next interval begins.
-    if (end != nullptr || here.syncs.size() != 0) {
-      core::sync_record last{};
-      if (here.syncs.size() != 0) last = here.syncs[here.syncs.size() - 1];
-      if (end != nullptr) {
-        last.begin = end->begin;
-        last.site = end->site;
-      }
-      last.call = core::mpi_call::none;
-      last.flags = 0;
-      last.posting = last.steps = last.overhead = 0;
-      records.push_back(last);
-    }
-    mpi::detail::begin_records_anew(thread, records.data(), records.size());
-    for (std::size_t i = 0; i != requests.size() && i < here.syncs.size(); ++i) {
-      if (requests[i] == nullptr) continue;
-      requests[i]->record = &here.syncs[i];
-      requests[i]->index = static_cast<std::uint32_t>(i);
-    }
-  }
-
   mpi::state& process_;
   explained_so_far& so_far_;
   rules::processor_use processor_;
@@ -60753,27 +60869,6 @@ class epoch {
   std::uint64_t until_ = 0;  ///< last tick of the epoch
   bool lossy_ = false, left_out_ = false;
 };
-
-/// Resolves wildcards that MPI has matched but the program has not completed yet, because the message order depends on
-/// them.
-inline void resolve_wildcards(mpi::state& process) {
-  if (process.open_wildcards == 0) return;
-  process.requests.each([&](mpi::pending& p) {
-    if (p.record == nullptr || !p.wildcard || p.twin != nullptr || p.record->has(core::sync_flag::complete)) return;
-    MPI_Request request;
-    static_assert(sizeof request <= sizeof p.handle, "a handle fits");
-    __builtin_memcpy(&request, &p.handle, sizeof request);
-    MPI_Status status;
-    int done = 0;
-    if (PMPI_Request_get_status(request, &done, &status) != MPI_SUCCESS || done == 0) return;
-    int cancelled = 0;
-    PMPI_Test_cancelled(&status, &cancelled);
-    if (cancelled != 0) return;
-    p.record->peer = status.MPI_SOURCE;
-    p.record->tag = status.MPI_TAG;
-    p.record->flags = static_cast<std::uint16_t>(p.record->flags | core::sync_flag::resolved);
-  });
-}
 
 /// Hook for operations at which all processes met. Explains the epoch that ends there.
 inline bool at_epoch(mpi::state& process, mpi::thread_state& thread, const mpi::meeting_point& end) {
@@ -61699,8 +61794,8 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   for (const mpi_time_sums* const sums : {&unknown_so_far.files(), &unknown_so_far.other_worlds()})
     sums->keys([&](core::stable_key key) { keys.push_back(key); });
   run_profile& profile = now.so_far().profile;
-  profile.gather(*process.registry, now.records(), now.so_far().here, unknown_so_far.waiting_ns(), now.so_far().run.paused_ns,
-                 now.team());
+  profile.gather(*process.registry, now.records(), now.so_far().here, unknown_so_far.waiting_ns(), now.so_far().run.paused_ns(),
+                 now.so_far().run.unseen_ns != 0, now.team());
   profile.add_keys(keys);
   const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.names(), now.team());
   std::shared_ptr<const reports::section> communication;

@@ -5,7 +5,7 @@
 // json little.json
 // stderr ~ WHYWAIT_MEMORY
 // stderr ~ of\s+which\s+[0-9.]+ m?s\s+\([0-9.]+ %\)\s+is\s+explained
-// stderr ~ after\s+the\s+record\s+buffer\s+was\s+full,\s+all\s+ranks\s+ran\s+exchange\s+\(little_memory.cpp:[0-9]+\)
+// stderr ~ while\s+nothing\s+was\s+recorded,\s+all\s+ranks\s+ran\s+exchange\s+\(little_memory.cpp:[0-9]+\)
 // file little.json ~ "unseen": \[\s*\{\s*"block": "exchange"
 // stderr !~ nothing\s+worth
 // file little.json ~ "unseen_seconds": 0*[1-9.]

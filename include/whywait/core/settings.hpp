@@ -38,6 +38,7 @@ struct settings {
   bool full_report = false;                    ///< WHYWAIT_REPORT: full or text, not short (default)
   clock_choice clock = clock_choice::automatic;  ///< WHYWAIT_CLOCK: auto (default), fenced or monotonic
   uint64_t memory_bytes = uint64_t(64) << 20;  ///< WHYWAIT_MEMORY: bytes a process may record; suffix K, M, G
+  uint64_t pauses_percent = 0;                 ///< WHYWAIT_PAUSES: of the program's own time; 0: no limit
   bool path_order = false;                     ///< WHYWAIT_PATH: counts (default) or order
   timeline_choice timeline = timeline_choice::none;    ///< WHYWAIT_TIMELINE: policy[:size][:blocks]
   bool timeline_blocks = false;                        ///< whether steps are also kept
@@ -91,6 +92,8 @@ struct settings {
     else if (choose("WHYWAIT_CLOCK", "auto", "monotonic")) s.clock = clock_choice::monotonic;
     if (const char* text = getenv("WHYWAIT_MEMORY"))
       if (*text != '\0' && !parse_bytes(text, s.memory_bytes)) refuse("WHYWAIT_MEMORY", text);
+    if (const char* text = getenv("WHYWAIT_PAUSES"))
+      if (*text != '\0' && !parse_percent(text, s.pauses_percent)) refuse("WHYWAIT_PAUSES", text);
     s.path_order = choose("WHYWAIT_PATH", "counts", "order");
     if (const char* text = getenv("WHYWAIT_TIMELINE"))
       if (*text != '\0' && !s.parse_timeline(text)) refuse("WHYWAIT_TIMELINE", text);
@@ -135,6 +138,15 @@ struct settings {
     if (shift != 0) ++text;
     if (text != end || number > (~uint64_t(0) >> shift)) return false;
     bytes = number << shift;
+    return true;
+  }
+  /// "50%" -> 50. False, and `percent` unchanged, for anything else than digits and a percent sign, and unless it is from 1 to
+  /// 1,000,000.
+  [[gnu::cold]] static bool parse_percent(const char* text, uint64_t& percent) noexcept {
+    uint64_t number = 0;
+    for (; *text >= '0' && *text <= '9' && number <= 1000000; ++text) number = 10 * number + static_cast<uint64_t>(*text - '0');
+    if (strcmp(text, "%") != 0 || number == 0 || number > 1000000) return false;
+    percent = number;
     return true;
   }
 

@@ -58,8 +58,8 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   for (const mpi_time_sums* const sums : {&unknown_so_far.files(), &unknown_so_far.other_worlds()})
     sums->keys([&](core::stable_key key) { keys.push_back(key); });
   run_profile& profile = now.so_far().profile;
-  profile.gather(*process.registry, now.records(), now.so_far().here, unknown_so_far.waiting_ns(), now.so_far().run.paused_ns,
-                 now.team());
+  profile.gather(*process.registry, now.records(), now.so_far().here, unknown_so_far.waiting_ns(), now.so_far().run.paused_ns(),
+                 now.so_far().run.unseen_ns != 0, now.team());
   profile.add_keys(keys);
   const base::names names = gather_names(keys_to_name(found, std::move(keys)), now.names(), now.team());
   std::shared_ptr<const reports::section> communication;

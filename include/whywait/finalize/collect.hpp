@@ -71,11 +71,12 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
   history.clock = clock;
   all.begin_ticks = process.begin_ticks;
   all.closed = __atomic_load_n(&process.closed, __ATOMIC_ACQUIRE);
+  all.full = all.closed && process.unrecorded_until == 0;
   all.end_ticks = process.end_ticks != 0 ? process.end_ticks : core::cycle_clock::now();
   all.last_ticks = all.end_ticks;
   if (all.closed && process.closed_ticks < all.end_ticks) all.end_ticks = process.closed_ticks;
   all.closings = process.closings;
-  all.first_closed_ticks = process.closings != 0 ? process.first_closed_ticks : all.closed ? process.closed_ticks : 0;
+  all.first_closed_ticks = process.closings != 0 ? process.first_closed_ticks : all.full ? process.closed_ticks : 0;
 
   locked guard(process.registry->mutex);  // threads that end or begin exchange their locations
   const std::size_t count = process.registry->location_count;

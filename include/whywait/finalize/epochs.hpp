@@ -9,6 +9,7 @@
 #include <whywait/explain/explain.hpp>
 #include <whywait/finalize/advising.hpp>
 #include <whywait/finalize/asking.hpp>
+#include <whywait/finalize/carried_records.hpp>
 #include <whywait/finalize/code_lines.hpp>
 #include <whywait/finalize/collect.hpp>
 #include <whywait/finalize/contributions.hpp>
@@ -186,7 +187,7 @@ class epoch {
     for (core::location_base* l = process_.registry->locations; l != nullptr; l = l->next) {
       const auto& location = *static_cast<record::location*>(l);
       auto* const of = static_cast<mpi::thread_state*>(__atomic_load_n(&location.extension[0], __ATOMIC_ACQUIRE));
-      if (of != nullptr) carry_over(*of, of == &thread ? &end : nullptr);
+      if (of != nullptr) carry_over(process_, *of, so_far_.memory.carried, of == &thread ? &end : nullptr, lossy_);
     }
     if (lossy_) so_far_.memory.collectives.clear();  // some rank missed some of them: all begin at 0
     if (so_far_.data.analysis == nullptr) data::drop_all(*process_.registry);  // no analysis reads the accesses
@@ -196,33 +197,35 @@ class epoch {
       pthread_mutex_unlock(&process_.registry->mutex);
     }
     process_.closing.lock();
-    if (process_.closed) {
-      so_far_.run.unseen_ns += all_.history.clock(end.begin) - all_.history.clock(process_.closed_ticks);
-      if (process_.closings++ == 0) process_.first_closed_ticks = process_.closed_ticks;
-      __atomic_store_n(&process_.closed, false, __ATOMIC_RELEASE);
-    }
+    if (all_.full && process_.closings++ == 0) process_.first_closed_ticks = process_.closed_ticks;
+    __atomic_store_n(&process_.closed, false, __ATOMIC_RELEASE);
     process_.closing.unlock();
     names_.reset();
-    team_.agree();
+    const std::uint64_t until = recorded_from(core::cycle_clock::now() - end.leave);
+    const bool stops = team_.agree(until != 0 ? 1 : 0) != 0;
     so_far_.continued = true;
     so_far_.end = end;
     so_far_.posted = process_.last_posting;
     so_far_.processor_before = processor_use_of_process(process_).since(processor_);
     so_far_.resumed = core::cycle_clock::now();
+    so_far_.run.pause_ticks += so_far_.resumed - end.leave;
+    process_.unrecorded_until = stops ? std::max(until, so_far_.resumed) : 0;
     thread.location->path.leave_out(so_far_.resumed - end.leave);
     if (thread.carried != 0)
       // The call ends together with the pause.
       thread.location->syncs[thread.carried - 1].duration = so_far_.resumed - end.begin;
+    if (stops) process_.close(so_far_.resumed, process_.last_posting);
   }
 
  private:
   // Sets the limits of the epoch in shared time without pauses. All ranks subtract the shortest of their pauses, so
   // that time never goes backwards on a rank and the order of messages is preserved. A rank that resumes later appears
-  // to have stayed longer in the call.
+  // to have stayed longer in the call. An epoch in which recording stopped on some rank ends when that happened first: of
+  // what followed, shared time and the run that is explained know nothing, as if it were a pause.
   void bound(const mpi::meeting_point* end) {
     const auto raw = [this](std::uint64_t ticks) { return all_.history.clock(ticks); };
     std::int64_t most[5] = {INT64_MIN, INT64_MIN, INT64_MIN, static_cast<std::int64_t>(all_.history.clock.error_ns),
-                            all_.closed ? 1 : 0};
+                            all_.closed ? -raw(all_.end_ticks) : INT64_MIN};
     if (so_far_.continued) {
       most[0] = raw(so_far_.end.begin);
       most[1] = raw(so_far_.end.leave) - raw(so_far_.resumed);
@@ -230,20 +233,40 @@ class epoch {
     if (end != nullptr) most[2] = raw(end->begin);
     team_.all_reduce(most, 5, MPI_INT64_T, MPI_MAX);
     clock_error_ns_ = most[3];
-    lossy_ = most[4] != 0;
+    lossy_ = most[4] != INT64_MIN;
     core::rank_history& part = all_.history;
     const std::int64_t first_ns = raw(all_.begin_ticks);
     part.continued = so_far_.continued;
     part.continues = end != nullptr;
     part.begin_ns = first_ns;
     part.posted_before = so_far_.posted;
+    std::int64_t& cut_ns = so_far_.run.cut_ns;
     if (so_far_.continued) {
-      part.begin_ns = most[0] - so_far_.run.paused_ns;
-      so_far_.run.paused_ns -= most[1];
-      part.clock.offset_ns -= static_cast<double>(so_far_.run.paused_ns);
+      part.begin_ns = most[0] - cut_ns;
+      cut_ns -= most[1];
+      part.clock.offset_ns -= static_cast<double>(cut_ns);
     }
     part.before_ns = part.begin_ns - first_ns;
-    part.end_ns = end != nullptr ? most[2] - so_far_.run.paused_ns : raw(all_.end_ticks);
+    part.end_ns = end != nullptr ? most[2] - cut_ns : raw(all_.end_ticks);
+    if (end == nullptr || !lossy_) return;
+    std::int64_t recorded_ns = std::min(part.end_ns, -most[4] - cut_ns);
+    if (so_far_.continued) recorded_ns = std::max(recorded_ns, part.begin_ns);
+    const std::int64_t unseen_ns = part.end_ns - recorded_ns;
+    part.end_ns = std::max(recorded_ns, part.begin_ns);
+    cut_ns += unseen_ns;
+    so_far_.run.unseen_ns += unseen_ns;
+    if (all_.closed && !all_.full) so_far_.run.skipped_ns += unseen_ns;
+  }
+
+  // When recording begins again after a pause that has taken `ticks`, so that all pauses together, the next one included if it
+  // takes as long, are at most the percentage of WHYWAIT_PAUSES of the program's own time; 0: it goes on. Two parts without
+  // records never follow one another.
+  std::uint64_t recorded_from(std::uint64_t ticks) const noexcept {
+    const std::uint64_t percent = process_.registry->config.pauses_percent;
+    if (percent == 0 || so_far_.data.analysis != nullptr || process_.unrecorded_until != 0) return 0;
+    const std::uint64_t pauses = so_far_.run.pause_ticks + ticks;
+    const std::uint64_t from = process_.begin_ticks + pauses + (pauses + ticks) / percent * 100;
+    return from > core::cycle_clock::now() ? from : 0;
   }
 
   void find_code() {
@@ -259,74 +282,6 @@ class epoch {
     left_out_ = any_problem(*so_far_.code, team_, unnamed_);
   }
 
-  struct kept {
-    std::uint32_t record;
-    /// `explained` records are known to the explanation; the others are known only to MPI's request.
-    bool met, explained;
-    mpi::pending* request;
-  };
-
-  void carry_over(mpi::thread_state& thread, const mpi::meeting_point* end) {
-    // Limits the records of messages that are never received.
-    constexpr std::size_t most_buffered = 4096;
-    record::location& here = *thread.location;
-    base::pod_vector<kept> all;
-    for (const explain::carried_posting& c : so_far_.memory.carried)
-      if (c.location == here.index) all.push_back({c.record, c.met, true, nullptr});
-    process_.requests.each([&](mpi::pending& p) {
-      if (p.record != nullptr && p.location == here.index) all.push_back({p.index, true, false, &p});
-    });
-    base::small_stable_sort(all, [](const kept& a, const kept& b) {
-      return a.record != b.record ? a.record < b.record : a.explained && !b.explained;
-    });
-    base::pod_vector<core::sync_record> records;
-    base::pod_vector<mpi::pending*> requests;
-    std::size_t buffered = 0;
-    for (std::size_t i = 0; i != all.size(); ++i) {
-      kept k = all[i];
-      if (i + 1 != all.size() && all[i + 1].record == k.record) k.request = all[++i].request;
-      core::sync_record r = here.syncs[k.record];
-      const bool complete = r.has(core::sync_flag::complete);
-      if (k.request == nullptr) {
-        const bool unknown = !complete && r.has(core::sync_flag::any_source | core::sync_flag::any_tag);
-        // Such a record is useless. Either a freed wildcard receive has an unknown source, or the record of the
-        // matching receive may have been dropped.
-        if ((unknown && !r.has(core::sync_flag::resolved)) || (lossy_ && complete)) continue;
-        if (complete && ++buffered > most_buffered) {
-          ++thread.lost_records;
-          continue;
-        }
-      }
-      r.duration = 0;
-      r.overhead = 0;
-      r.steps = 0;
-      if (k.met) r.flags = static_cast<std::uint16_t>(r.flags | core::sync_flag::met);
-      r.completion = static_cast<std::uint32_t>(records.size());
-      r.completed_by = here.index;
-      records.push_back(r);
-      requests.push_back(k.request);
-    }
-    // Keep the call after which the next interval begins.
-    if (end != nullptr || here.syncs.size() != 0) {
-      core::sync_record last{};
-      if (here.syncs.size() != 0) last = here.syncs[here.syncs.size() - 1];
-      if (end != nullptr) {
-        last.begin = end->begin;
-        last.site = end->site;
-      }
-      last.call = core::mpi_call::none;
-      last.flags = 0;
-      last.posting = last.steps = last.overhead = 0;
-      records.push_back(last);
-    }
-    mpi::detail::begin_records_anew(thread, records.data(), records.size());
-    for (std::size_t i = 0; i != requests.size() && i < here.syncs.size(); ++i) {
-      if (requests[i] == nullptr) continue;
-      requests[i]->record = &here.syncs[i];
-      requests[i]->index = static_cast<std::uint32_t>(i);
-    }
-  }
-
   mpi::state& process_;
   explained_so_far& so_far_;
   rules::processor_use processor_;
@@ -340,27 +295,6 @@ class epoch {
   std::uint64_t until_ = 0;  ///< last tick of the epoch
   bool lossy_ = false, left_out_ = false;
 };
-
-/// Resolves wildcards that MPI has matched but the program has not completed yet, because the message order depends on
-/// them.
-inline void resolve_wildcards(mpi::state& process) {
-  if (process.open_wildcards == 0) return;
-  process.requests.each([&](mpi::pending& p) {
-    if (p.record == nullptr || !p.wildcard || p.twin != nullptr || p.record->has(core::sync_flag::complete)) return;
-    MPI_Request request;
-    static_assert(sizeof request <= sizeof p.handle, "a handle fits");
-    __builtin_memcpy(&request, &p.handle, sizeof request);
-    MPI_Status status;
-    int done = 0;
-    if (PMPI_Request_get_status(request, &done, &status) != MPI_SUCCESS || done == 0) return;
-    int cancelled = 0;
-    PMPI_Test_cancelled(&status, &cancelled);
-    if (cancelled != 0) return;
-    p.record->peer = status.MPI_SOURCE;
-    p.record->tag = status.MPI_TAG;
-    p.record->flags = static_cast<std::uint16_t>(p.record->flags | core::sync_flag::resolved);
-  });
-}
 
 /// Hook for operations at which all processes met. Explains the epoch that ends there.
 inline bool at_epoch(mpi::state& process, mpi::thread_state& thread, const mpi::meeting_point& end) {

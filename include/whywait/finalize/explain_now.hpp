@@ -6,6 +6,7 @@
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/core/warning.hpp>
 #include <whywait/finalize/analysis.hpp>
+#include <whywait/finalize/carried_records.hpp>
 #include <whywait/finalize/entry_points.hpp>
 #include <whywait/finalize/epochs.hpp>
 #include <whywait/finalize/report_entry.hpp>

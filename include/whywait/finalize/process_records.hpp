@@ -33,9 +33,10 @@ struct process_records {
   core::rank_history history;
   base::vector<thread_records> threads;  ///< by location index, like history.locations
   std::uint64_t begin_ticks = 0;
-  std::uint64_t end_ticks = 0;     ///< end of recording; before MPI_Finalize if memory ran out
+  std::uint64_t end_ticks = 0;     ///< end of recording; before MPI_Finalize if `closed`
   std::uint64_t last_ticks = 0;    ///< end of the run, or now; the totals extend to it
-  bool closed = false;             ///< memory ran out; events after `end_ticks` are in totals only
+  bool closed = false;             ///< recording ended before the run; events after `end_ticks` are in totals only
+  bool full = false;               ///< because memory ran out, and not for WHYWAIT_PAUSES
   std::uint64_t calls = 0;         ///< observed MPI calls
   std::uint64_t failed_polls = 0;  ///< tests and probes among `calls` that found nothing and began no record
   std::uint64_t lost_records = 0;

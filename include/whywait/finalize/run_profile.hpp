@@ -49,10 +49,10 @@ class run_profile {
     add_time(history);
   }
 
-  /// Adds up all ranks, complete on rank 0. Of this rank: `waiting_ns`, and the pauses of all epochs, which are no part of the
-  /// run. Collective.
+  /// Adds up all ranks, complete on rank 0. Of this rank: `waiting_ns`, the pauses of all epochs, which are no part of the
+  /// run, and whether some time is in no epoch (`unseen`). Collective.
   void gather(core::registry& registry, const process_records& own, const machine& here, std::int64_t waiting_ns,
-              std::int64_t paused_ns, const finalize::team& all) {
+              std::int64_t paused_ns, bool unseen, const finalize::team& all) {
     regions_ = regions_of_process(registry, own, before_run_);
     all.reduce(
         [this] {
@@ -77,7 +77,7 @@ class run_profile {
     mine.rank = all.rank();
     mine.node = here.number;
     mine.ns = ns_;
-    if (own.closed || own.closings != 0)  // the totals extend beyond the records, as those of the run do
+    if (own.closed || unseen)  // the totals extend beyond the records, as those of the run do
       mine.ns = std::max(mine.ns, own.history.clock(own.last_ticks) - own.history.clock(own.begin_ticks) - paused_ns);
     // the call that ends an epoch counts as a whole, its rank only until all have reached it
     mine.mpi_ns = std::min(mpi_ns(own) + last_call_ns_, mine.ns);

@@ -73,10 +73,15 @@ inline std::uint64_t answered_first_comers(const core::location_history& l) {
 /// Sums of this process over all epochs.
 struct run_so_far {
   std::uint64_t first_comers = 0;  ///< answered requests from any source
-  std::int64_t paused_ns = 0;  ///< sum of all pauses
+  std::int64_t cut_ns = 0;     ///< what shared time leaves out: pauses, and parts without records. The same on all ranks
+  std::int64_t unseen_ns = 0;  ///< of that, the parts without records
+  std::int64_t skipped_ns = 0; ///< of that, the parts that were left out for WHYWAIT_PAUSES; of this rank
+  std::uint64_t pause_ticks = 0;  ///< pauses of this rank
   std::int64_t joined_threads = 0;    ///< threads whose work counted as that of the main thread
   std::uint64_t joined_ticks = 0;     ///< their time in marked code
-  std::int64_t unseen_ns = 0;  ///< time between the end of memory and the end of the epoch
+
+  /// The shortest pauses of all ranks, added up.
+  std::int64_t paused_ns() const noexcept { return cut_ns - unseen_ns; }
 };
 
 /// Gathers facts about the run that the explanation does not contain, complete on rank 0. `before` holds the sums of
@@ -115,12 +120,15 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
     return static_cast<double>(all.history.clock(to) - all.history.clock(from));
   };
   double full_ns[2] = {all.first_closed_ticks != 0 ? between(all.begin_ticks, all.first_closed_ticks) : 1e300,
-                       all.closed ? 0.0 : 1.0};
+                       all.full ? 0.0 : 1.0};
   team.all_reduce(full_ns, 2, MPI_DOUBLE, MPI_MIN);
 
-  double longest_ns[2] = {between(all.begin_ticks, all.last_ticks) - static_cast<double>(before.paused_ns),
-                          static_cast<double>(before.unseen_ns) + between(all.end_ticks, all.last_ticks)};
-  team.all_reduce(longest_ns, 2, MPI_DOUBLE, MPI_MAX);
+  // What is not recorded at the end of an epoch that goes on is in `before`.
+  const double unseen_at_end = all.history.continues ? 0 : between(all.end_ticks, all.last_ticks);
+  double longest_ns[3] = {between(all.begin_ticks, all.last_ticks) - static_cast<double>(before.paused_ns()),
+                          static_cast<double>(before.unseen_ns) + unseen_at_end,
+                          static_cast<double>(before.skipped_ns) + (all.closed && !all.full ? unseen_at_end : 0)};
+  team.all_reduce(longest_ns, 3, MPI_DOUBLE, MPI_MAX);
   // Tests that find nothing and follow one another are one record. Each of the others costs what recording a call costs.
   double poll_ns = 0;
   if (!all.history.locations.empty()) {
@@ -135,7 +143,7 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
     facts.seconds = longest_ns[0] * 1e-9;
     facts.unseen_seconds = longest_ns[1] * 1e-9;
   }
-  facts.pause_seconds = static_cast<double>(std::max<std::int64_t>(0, before.paused_ns)) * 1e-9;
+  facts.pause_seconds = static_cast<double>(std::max<std::int64_t>(0, before.paused_ns())) * 1e-9;
   facts.poll_seconds = beside_ns[0] * 1e-9;
   facts.compare_seconds = beside_ns[1] * 1e-9;
   facts.origin = reports::origin_of_process(between(all.begin_ticks, core::cycle_clock::now()) * 1e-9);
@@ -161,6 +169,10 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
                         : "; waits from then until the next meeting of all ranks are not explained",
          memory,
          counts.several != 0 ? ": while several threads call MPI or wait for each other the buffer cannot be reused" : ""}));
+  if (longest_ns[2] > 0)
+    facts.warnings.push_back(base::joined({"WHYWAIT_PAUSES: ", base::duration(longest_ns[2] * 1e-9),
+                                           " of the run were not recorded, so that the pauses of epochs took ",
+                                           base::duration(facts.pause_seconds), "; waits in that time are not explained"}));
   if (counts.unordered != 0)
     facts.warnings.push_back(base::joined({"the path-order buffer (WHYWAIT_PATH=order) was full; for ",
                                            base::counted(static_cast<std::int64_t>(counts.unordered), "interval"),

@@ -151,7 +151,7 @@ inline int collective(What what, caller from, Pass& pass, MPI_Comm comm, const F
     if (watches_data(here)) detail::tell_data(here.summary(), *r, detail::any_facts(facts));
   }
   if (meets_all(what) && met && here.process().schedule.meet())
-    detail::end_epoch(here.thread(), {here.begun_at(), here.begun_at() + here.duration(), here.site()}, false);
+    detail::end_epoch(here.thread(), {here.begun_at(), here.begun_at() + here.duration(), here.site()});
   return code;
 }
 

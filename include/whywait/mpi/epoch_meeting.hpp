@@ -28,7 +28,11 @@ constexpr bool meets_all(core::mpi_call call) noexcept {
 
 namespace detail {
 
-/// The part of the memory that records take, in millionths.
+/// Where pauses are limited (WHYWAIT_PAUSES), records of an epoch take no more memory than that: short epochs sample the run more
+/// evenly, and already the first pause is short.
+constexpr uint64_t sampled_bytes = uint64_t(8) << 20;
+
+/// The part of the memory for them that records take, in millionths.
 inline uint32_t fullness(const state& process) noexcept {
   uint64_t used = 0, ordered = 0;
   for (const core::location_base* l = __atomic_load_n(&process.registry->locations, __ATOMIC_ACQUIRE); l != nullptr;
@@ -40,7 +44,11 @@ inline uint32_t fullness(const state& process) noexcept {
       if (more->ordered) ordered += more->order.used_bytes();
   }
   if (const record::ended_threads* const ended = process.registry->ended) used += ended->used_bytes();
-  const auto part = [](uint64_t bytes, uint64_t limit) { return limit == 0 ? 0 : bytes * 1000000 / limit; };
+  const uint64_t most_bytes = process.registry->config.pauses_percent != 0 ? sampled_bytes : ~uint64_t(0);
+  const auto part = [most_bytes](uint64_t bytes, uint64_t limit) -> uint64_t {
+    const uint64_t room = limit < most_bytes ? limit : most_bytes;
+    return room == 0 ? 0 : bytes < room ? bytes * 1000000 / room : 1000000;
+  };
   const uint64_t a = part(used, process.registry->memory.limit());
   const uint64_t b = part(ordered, process.registry->order_memory.limit()), c = data::fullness(*process.registry);
   const uint64_t most = a > b ? a : b;
@@ -55,15 +63,16 @@ inline void go_on(thread_state& thread) noexcept {
 }
 
 /// All processes are in the call that ended at `at.leave`: compares their memory and ends the epoch if it is time.
-__attribute__((noinline, cold)) inline void end_epoch(thread_state& thread, const meeting_point& at, bool now) noexcept {
+__attribute__((noinline, cold)) inline void end_epoch(thread_state& thread, const meeting_point& at) noexcept {
   state& process = *thread.process;
   // Several threads: another one may be inside a call, so that its records cannot be taken from it.
   const bool alone =
       !__atomic_load_n(&process.several, __ATOMIC_ACQUIRE) && !__atomic_load_n(&process.uses_threads, __ATOMIC_ACQUIRE);
-  uint32_t all[3] = {fullness(process), process.closed ? 1u : 0u, !alone || process.hook.on_epoch == nullptr ? 1u : 0u};
-  PMPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_UINT32_T, MPI_MAX, process.tool_comm);
-  const bool possible = all[2] == 0;
-  const bool ends = process.schedule.ends(possible ? all[0] : 0, possible && (all[1] != 0 || now));
+  uint32_t all[4] = {fullness(process), process.closed ? 1u : 0u, !alone || process.hook.on_epoch == nullptr ? 1u : 0u,
+                     at.leave < process.unrecorded_until ? 1u : 0u};
+  PMPI_Allreduce(MPI_IN_PLACE, all, 4, MPI_UINT32_T, MPI_MAX, process.tool_comm);
+  const bool possible = all[2] == 0 && all[3] == 0;
+  const bool ends = process.schedule.ends(possible ? all[0] : 0, possible && all[1] != 0);
   record::location& here = *thread.location;
   if (ends && process.hook.on_epoch(process, thread, at)) return go_on(thread);
   if (here.syncs.size() != 0) {  // a short pause: belongs to the call

@@ -55,10 +55,10 @@ struct run_facts {
   uint64_t layout;  ///< sizeof of the struct that derives from it
   bool running;  ///< calls are recorded: with MPI between MPI_Init and MPI_Finalize
   bool uses_threads;  ///< thread primitives left records, on any location
-  bool closed;  ///< memory ran out: nothing more is recorded, totals go on
+  bool closed;  ///< nothing is recorded, totals go on: memory ran out, or the pauses of epochs took too long
   uint32_t closed_posting;  ///< the last ordinal that is recorded on all locations; valid if `closed`
-  uint64_t closed_ticks;  ///< when memory ran out
-  uint64_t closings;  ///< how often it did in earlier epochs
+  uint64_t closed_ticks;  ///< when that began
+  uint64_t closings;  ///< how often memory ran out in earlier epochs
   uint64_t first_closed_ticks;  ///< the first of those times; valid if `closings` is not 0
   uint64_t begin_ticks;  ///< leave of MPI_Init
   uint64_t end_ticks;  ///< enter of MPI_Finalize; 0 before
@@ -74,7 +74,7 @@ struct run_facts {
   core::spin_lock closing;  ///< protects what `close` writes
 
   uint32_t posted() const noexcept { return last_posted != nullptr ? __atomic_load_n(last_posted, __ATOMIC_RELAXED) : 0; }
-  /// Memory ran out: operations behind the ordinal `last_recorded` are recorded nowhere in this process.
+  /// Recording stops: operations behind the ordinal `last_recorded` are recorded nowhere in this process.
   __attribute__((noinline, cold)) void close(uint64_t now, uint32_t last_recorded) noexcept {
     closing.lock();
     if (!closed || last_recorded < closed_posting) closed_posting = last_recorded;

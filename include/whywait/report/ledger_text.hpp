@@ -6,6 +6,7 @@
 #include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/report/model.hpp>
+#include <whywait/report/trust.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -40,6 +41,14 @@ inline std::string efficiency_text(const explain::efficiencies& e, const efficie
   };
   return "efficiency " + words(limits.parallel) + " = load balance " + words(limits.load_balance) + " × serialisation " +
          words(limits.serialisation) + files_text(e) + " × transfer " + words(limits.transfer);
+}
+
+/// The efficiency of the run, or of the part of it that is explained.
+inline std::string efficiency_words(const result& r) {
+  const explain::efficiencies& e = r.ledger.efficiency;
+  std::string text = is_weakened(r) ? efficiency_text(e, ranges_of(e, r.not_understood, r.ledger.seconds)) : efficiency_text(e);
+  if (r.run.unseen_seconds > 0.01 * r.run.seconds) text.insert(text.find(' '), " of what is explained:");
+  return text;
 }
 
 /// The cost of measuring; empty if the cost of calls was not calibrated.

@@ -75,7 +75,8 @@ struct run_facts {
 
   std::int64_t locations = 0;  ///< threads that called MPI
   double seconds = 0;  ///< duration of the longest location, or the caller's value if that is larger
-  double unseen_seconds = 0;  ///< part of `seconds` without records: the buffer was full or the analysis failed
+  double unseen_seconds =
+      0;  ///< part of `seconds` without records: the buffer was full, the analysis failed, or WHYWAIT_PAUSES
   double location_seconds =
       0;  ///< rank time: that of the ranks, and of further threads from their first to their last MPI call
   double waiting_seconds = 0;  ///< sum of all waits
@@ -229,7 +230,7 @@ struct result {
   maps_section maps;  ///< ranks by time, ranks by ranks, propagation, other speeds; empty without WHYWAIT_OUTPUT
   std::shared_ptr<const section> communication;  ///< a communication_section if the program registered data, else null
   prediction_section prediction;
-  base::vector<place_total> unseen;  ///< blocks that ran while the buffer was full (run.unseen_seconds), largest first
+  base::vector<place_total> unseen;  ///< blocks that ran while nothing was recorded (run.unseen_seconds), largest first
   base::vector<thread_end> last_words;  ///< last activity of each thread of a program that did not finish
 };
 

@@ -153,7 +153,7 @@ class short_writer {
     const explain::efficiencies& e = r_.ledger.efficiency;
     if (r_.run.locations <= 1 || !(e.parallel > 0) || r_.run.unrecorded.matter() || (quiet && nothing_worth_changing(r_, o_)))
       return {};
-    return is_weakened(r_) ? efficiency_text(e, ranges_of(e, r_.not_understood, r_.ledger.seconds)) : efficiency_text(e);
+    return efficiency_words(r_);
   }
 
   void findings(part& to, const base::vector<finding>& all, bool quiet, std::size_t left) const {

@@ -209,8 +209,7 @@ class text_writer {
 
   void efficiency() {
     const explain::efficiencies& e = r_.ledger.efficiency;
-    std::string text =
-        is_weakened(r_) ? efficiency_text(e, ranges_of(e, r_.not_understood, r_.ledger.seconds)) : efficiency_text(e);
+    std::string text = efficiency_words(r_);
     if (r_.run.threads_only && !is_weakened(r_) && r_.run.seconds > 0)
       text += "; on average " + base::fixed(e.parallel * r_.run.location_seconds / r_.run.seconds, 1) + " threads did not wait";
     paragraph(text, "  ", "", 2);
@@ -343,7 +342,7 @@ class text_writer {
 
   void warnings() {
     if (!r_.unseen.empty())
-      paragraph(std::string("after the record buffer was full, all ") + base::rank_nouns() + " ran " + unseen_words(r_.unseen),
+      paragraph(std::string("while nothing was recorded, all ") + base::rank_nouns() + " ran " + unseen_words(r_.unseen),
                 "    ");
     for (const std::string& w : r_.run.warnings) paragraph("warning: " + base::printable(w), "    ", o_.red(), 9);
   }

@@ -108,6 +108,21 @@ TEST_CASE("a misspelt variable of any length is reported") {
   CHECK(refused().size() == 3);
 }
 
+TEST_CASE("pauses are a percentage") {
+  const auto parse = [](const char* text) {
+    std::uint64_t percent = 7;
+    return settings::parse_percent(text, percent) ? percent : 7;
+  };
+  CHECK(parse("1%") == 1);
+  CHECK(parse("50%") == 50);
+  CHECK(parse("1000000%") == 1000000);
+  for (const char* bad : {"", "%", "0%", "50", "50K", "50 %", "50%%", "-1%", "5.5%", "1000001%", "99999999999999999999999%"})
+    CHECK_MESSAGE(parse(bad) == 7, bad);
+  const environment e{{"WHYWAIT_PAUSES", "half"}};
+  CHECK(settings::from_environment().pauses_percent == 0);
+  CHECK(refused() == std::vector<std::string>{"WHYWAIT_PAUSES=half"});
+}
+
 TEST_CASE("bytes are digits and one suffix") {
   const auto parse = [](const char* text) {
     std::uint64_t bytes = 7;
@@ -181,7 +196,7 @@ TEST_CASE("the table names each variable once, and its default is what the parse
     CHECK(with.timeline == without.timeline);
     CHECK(with.output == without.output);
   });
-  CHECK(names.size() == 13);
+  CHECK(names.size() == 14);
 }
 
 TEST_CASE("a value that is not understood is reported with what the table says") {

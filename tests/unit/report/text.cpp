@@ -116,8 +116,7 @@ TEST_CASE("a partially recorded run is not called balanced") {
   pack.name = "pack";
   with.unseen = {{loop, 190, 1.9, 0}, {pack, 1, 0.1, 0}};
   CHECK(has(reports::text_of(with),
-            "    after the record buffer was full, all ranks ran loop (a.cpp:3) 1.90 s (190\n    visits), pack 100 ms "
-            "(1 visit)\n"));
+            "    while nothing was recorded, all ranks ran loop (a.cpp:3) 1.90 s (190\n    visits), pack 100 ms (1 visit)\n"));
   part.unseen_seconds = 2.31;
   CHECK(text(outcome({}, 4, 0), part) == R"(whywait · 4 ranks · 2.31 s, of which nothing is explained
   The waits of this run are not explained.

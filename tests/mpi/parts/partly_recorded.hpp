@@ -1,0 +1,62 @@
+// What the programs skipped_parts and short_of_memory share: their report is about a part of the run, and its figures must be
+// those of that part.
+#ifndef WHYWAIT_TESTS_MPI_PARTS_PARTLY_RECORDED_HPP
+#define WHYWAIT_TESTS_MPI_PARTS_PARTLY_RECORDED_HPP
+
+#include <mpi.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace partly {
+
+class report {
+ public:
+  explicit report(const char* file) {
+    std::ifstream in(file);
+    text_.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  /// The first number with that name; 0 without one.
+  double operator[](const char* name) const {
+    const std::size_t at = text_.find("\"" + std::string(name) + "\":");
+    if (at == std::string::npos) return 0;
+    return std::atof(text_.c_str() + at + std::string(name).size() + 3);
+  }
+
+ private:
+  std::string text_;
+};
+
+inline bool within(const char* what, double said, double truth, double error) {
+  std::fprintf(stderr, "%s: %.4f, expected %.4f ± %.4f\n", what, said, truth, error);
+  if (std::abs(said - truth) <= error) return true;
+  std::fprintf(stderr, "FAILED: %s\n", what);
+  return false;
+}
+
+inline void work(double seconds) {
+  const double begin = MPI_Wtime();
+  while (MPI_Wtime() - begin < seconds) {
+  }
+}
+
+/// What must hold of two ranks that were both recorded in the same part of the run, and wait `share` of it. `seconds`: the
+/// program's own time of the run, pauses included.
+inline bool consistent(const report& r, double seconds, double share) {
+  const double run = r["seconds"], seen = run - r["unseen_seconds"], ranks = r["location_seconds"];
+  bool good = within("the run and its pauses", run + r["pause_seconds"], seconds, 0.02 * seconds + 0.010);
+  good = within("rank time", ranks, 2 * seen, 0.05 * 2 * seen + 0.002) && good;
+  // Rank 0 works all the time, and rank 1 waits for it, but for a few messages. Where other programs interrupt the ranks, the
+  // recorded part may differ from the rest.
+  if (std::abs(share - 0.49) < 0.02) good = within("share of waiting", r["waiting_seconds"] / ranks, share, 0.05) && good;
+  else std::fprintf(stderr, "others interrupted the ranks: %.4f of their time is waiting\n", share);
+  return within("messages without partner", r["unmatched"], 0, 0) && good;
+}
+
+}  // namespace partly
+
+#endif

@@ -1,0 +1,56 @@
+// The run is far longer than WHYWAIT_MEMORY, and pauses may take 5 % of it, so that most of it is only counted. What the report
+// says of the rest is compared with the program's own stamps.
+//
+// ranks: 2
+// timeout: 120
+// tries 3
+// with: observer
+// environment: WHYWAIT_OUTPUT=skipped WHYWAIT_MEMORY=256K WHYWAIT_PAUSES=5% WHYWAIT_REPORT=full
+// json skipped.json
+// stderr ~ of\s+which\s+[0-9.]+ m?s\s+\([0-9.]+ %\)\s+is\s+explained
+// stderr ~ efficiency\s+of\s+what\s+is\s+explained:
+// stderr ~ WHYWAIT_PAUSES:\s+[0-9.]+ m?s\s+of\s+the\s+run\s+were\s+not\s+recorded
+// stderr ~ while\s+nothing\s+was\s+recorded,\s+all\s+ranks\s+ran\s+prepare
+// stderr !~ record\s+buffer\s+was\s+full
+// stderr !~ nothing\s+worth
+#include "parts/partly_recorded.hpp"
+
+#include <whywait/record.hpp>
+
+#include <mpi.h>
+
+#include <cstdio>
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const double begin = MPI_Wtime();
+  int rank = 0, value = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  double waited = 0, ran = 0;
+  for (int step = 0; step < 4000; ++step) {
+    const double began = MPI_Wtime();
+    if (rank == 0) {
+      WHYWAIT_REGION("prepare");
+      partly::work(100e-6);
+    }
+    for (int k = 0; k < 20; ++k) {
+      if (rank == 0) MPI_Send(&k, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+      else MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      if (k == 0) waited += MPI_Wtime() - began;
+    }
+    ran += MPI_Wtime() - began;
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  const double seconds = MPI_Wtime() - begin;
+  double share[2] = {rank == 1 ? waited : 0, ran};
+  MPI_Allreduce(MPI_IN_PLACE, share, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  if (rank != 0) return 0;
+  const partly::report r("skipped.json");
+  bool good = partly::consistent(r, seconds, share[0] / share[1]);
+  const double run = r["seconds"], unseen = r["unseen_seconds"] / run, pauses = r["pause_seconds"] / run;
+  good = partly::within("part without records", unseen, 0.5, 0.49) && good;
+  // The last pause is not known before it has ended; without the setting pauses take as long as the run.
+  good = partly::within("part of the pauses", pauses, 0.05, 0.05) && good;
+  return good ? 0 : 1;
+}
