@@ -14,7 +14,8 @@ PAGE = ROOT / "docs/reference/mpi.md"
 
 # What each role of the table means for readers, in the order of the page.
 ROLES = {
-    "initialise": "begins the run",
+    "initialise": "begins the run. Waiting there for a rank that calls it late is no part of it; the report states it from 0.5 s and "
+    "10 % of the run on",
     "finalise": "waits for all ranks and ends the run; of sessions the last one, in a program without MPI_Init",
     "send": "waits for the receiver, if MPI does not buffer the message",
     "receive": "waits for the sender",

@@ -6801,6 +6801,8 @@ struct state : process_facts {
   open_groups* groups;  ///< null until an epoch of a window begins
   message_data* data;  ///< null until a message is looked for in a registered array
   int32_t thread_level;
+  int64_t init_called_ns;  ///< when MPI_Init was called, CLOCK_BOOTTIME; 0: never, or not known
+  int64_t init_ns;  ///< how long MPI itself was in it
   clock_sync<core::cycle_clock> clocks;
   calibration calibrated;
   record::code_counter* counter;  ///< of the thread that started MPI; null before
@@ -16089,6 +16091,16 @@ __attribute__((noinline, cold)) inline int initialise_later(core::mpi_call what,
 
 }  // namespace detail
 
+namespace detail {
+
+/// ns since the machine started, as the kernel counts the begin of processes; 0: not known.
+inline int64_t since_boot() noexcept {
+  timespec now;
+  return clock_gettime(CLOCK_BOOTTIME, &now) == 0 ? static_cast<int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec : 0;
+}
+
+}  // namespace detail
+
 /// MPI_Init, MPI_Init_thread.
 template <class What, class Pass>
 inline int initialise(What what, caller from, Pass& pass) {
@@ -16098,13 +16110,19 @@ inline int initialise(What what, caller from, Pass& pass) {
   const char* const tool = detail::connect_next_tool();
   start_agreement agreement;
   agreement.announce();
+  const int64_t called = detail::since_boot();
   const int code = pass();
+  const int64_t left = detail::since_boot();
   if (code == MPI_SUCCESS) {
     if (tool != nullptr)
       core::warn(tool, " receives the MPI calls of this program after whywait: its cost counts as time in MPI");
     int level = MPI_THREAD_SINGLE;
     PMPI_Query_thread(&level);
     detail::open_state(what, from, agreement, MPI_COMM_WORLD, level);
+    if (state* const process = the_state()) {
+      process->init_called_ns = called;
+      process->init_ns = left - called;
+    }
   }
   return code;
 }
@@ -36183,6 +36201,15 @@ struct unrecorded_threads {
   bool matter() const noexcept { return large_teams || (share >= 0.1 && seconds >= 0.005); }
 };
 
+/// The rank that called MPI_Init last.
+struct late_start {
+  std::int64_t rank = -1;  ///< -1: not known
+  double seconds = 0;  ///< from the begin of its process to that call, to a hundredth
+  double wait_seconds = 0;  ///< how long another rank waited in MPI_Init for it, which is no part of the run
+
+  bool matters(double run_seconds) const noexcept { return wait_seconds >= 0.5 && wait_seconds >= 0.1 * run_seconds; }
+};
+
 /// Facts about the run, independent of MPI. The caller sets the first group; `assemble` sets the second from the
 /// outcome.
 struct run_facts {
@@ -36210,6 +36237,7 @@ struct run_facts {
   base::vector<std::pair<std::string, std::string>> settings;  ///< WHYWAIT_* variables as they were set
   base::vector<std::string> warnings;  ///< one sentence each: mismatched regions, memory limit reached, ...
 
+  late_start late;
   unrecorded_threads unrecorded;
   std::int64_t other_threads = 0;  ///< threads with marks that never called MPI
   double other_thread_seconds = 0;  ///< their time in marked work; no part of rank time
@@ -51718,6 +51746,7 @@ enum class objection {
   not_recorded,
   waiting,
   not_understood,
+  late_start,
   other_worlds,
   files,
   asleep,
@@ -51726,7 +51755,7 @@ enum class objection {
 };
 
 /// The one place that decides. A run is fine if it was explained as a whole, with all of its threads that work, less than `quiet_below` of its rank time was
-/// waiting (or less than `quiet_seconds` in all), less than 1 % is not understood or waits for another world, less than 10 % is
+/// waiting (or less than `quiet_seconds` in all), less than 1 % is not understood or waits for another world, no rank waited long in MPI_Init, less than 10 % is
 /// input and output, sleep of threads, or their waits for something outside, and its efficiency is at least 90 %.
 /// A program of one rank and one thread has no efficiency.
 inline objection first_objection(const result& r, const text_options& o = {}) noexcept {
@@ -51738,6 +51767,7 @@ inline objection first_objection(const result& r, const text_options& o = {}) no
   const double share = run.waiting_seconds / run.location_seconds;
   if (!(share < o.quiet_below || run.waiting_seconds < o.quiet_seconds)) return objection::waiting;
   if (is_weakened(r)) return objection::not_understood;
+  if (run.late.matters(run.seconds)) return objection::late_start;
   if (share_of(r.other_worlds, run.location_seconds) >= least_mpi_time) return objection::other_worlds;
   if (share_of(r.files, run.location_seconds) > 1 - least_efficiency) return objection::files;
   if (share_of(r.asleep, run.location_seconds) > 1 - least_efficiency) return objection::asleep;
@@ -51760,6 +51790,7 @@ inline const char* instead_words(objection o) noexcept {
     case objection::not_recorded: return " of the threads that were recorded.";
     case objection::not_explained: return ", as far as the run was explained.";
     case objection::not_understood: return ", as far as the run is understood.";
+    case objection::late_start: return " of the run, which begins when MPI_Init returns.";
     case objection::other_worlds: return ": ranks wait for processes of another world, not for each other.";
     case objection::files: return ": the ranks hardly wait for each other, but for files.";
     case objection::asleep: return ": the threads hardly wait for each other, but sleep or yield the processor.";
@@ -51799,6 +51830,15 @@ inline std::string unrecorded_words(const result& r) {
          ") is that of threads that were not recorded, so that there is no verdict: " +
          (t.large_teams ? "OpenMP teams of more than 256 threads are not"
                         : "docs/how-to/threads.md has what records threads of OpenMP, C++ and pthreads");
+}
+
+/// "before the run: a rank waited 2.05 s in MPI_Init for rank 3, ..."; empty below 0.5 s and 10 % of the run.
+inline std::string late_start_words(const result& r) {
+  const late_start& l = r.run.late;
+  if (!l.matters(r.run.seconds)) return {};
+  return "before the run: " + base::duration(l.wait_seconds, 2) + " of waiting in MPI_Init for rank " + std::to_string(l.rank) +
+         ", which called it " + base::duration(l.seconds, 2) +
+         " after its process began; whywait sees that code only if MPI_Init comes before it";
 }
 
 /// "12 % of rank time (3.1 s) is input and output: MPI_File_write_all (dump.cpp:12), ..."; empty below 1 %.
@@ -51863,7 +51903,7 @@ inline std::string transfer_words(const result& r) {
 inline base::vector<std::string> remarks(const result& r) {
   base::vector<std::string> all;
   for (std::string (*const words)(const result&) :
-       {&other_worlds_words, &files_words, &transfer_words, &asleep_words, &outside_words}) {
+       {&late_start_words, &other_worlds_words, &files_words, &transfer_words, &asleep_words, &outside_words}) {
     all.push_back(words(r));
     if (all.back().empty()) all.pop_back();
   }
@@ -52069,6 +52109,13 @@ void write_run(Writer& out, const result& r) {
   if (run.unseen_seconds > 0) out.member("unseen_seconds", run.unseen_seconds);
   if (run.unrecorded.matter())
     out.member("unrecorded_seconds", run.unrecorded.seconds).member("unrecorded_share", run.unrecorded.share);
+  if (run.late.matters(run.seconds))
+    out.key("late_start")
+        .begin_object()
+        .member("rank", run.late.rank)
+        .member("seconds", run.late.seconds)
+        .member("wait_seconds", run.late.wait_seconds)
+        .end_object();
   if (run.other_threads > 0)
     out.member("other_threads", run.other_threads).member("other_thread_seconds", run.other_thread_seconds);
   out.member("location_seconds", run.location_seconds).member("waiting_seconds", run.waiting_seconds);
@@ -59414,6 +59461,64 @@ class run_profile {
 
 #endif
 
+// ---- whywait/finalize/late_start.hpp
+#ifndef WHYWAIT_FINALIZE_LATE_START_HPP
+#define WHYWAIT_FINALIZE_LATE_START_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+namespace detail {
+
+/// When this process began, as CLOCK_BOOTTIME in seconds, to a hundredth; negative if the system does not tell
+/// (Linux: field 22 of /proc/self/stat).
+inline double begin_of_process() noexcept {
+  std::FILE* const file = std::fopen("/proc/self/stat", "r");
+  if (file == nullptr) return -1;
+  char text[1024];
+  text[std::fread(text, 1, sizeof text - 1, file)] = '\0';
+  std::fclose(file);
+  const char* const name_end = std::strrchr(text, ')');  // the name of the program may contain anything
+  unsigned long long ticks = 0;
+  if (name_end == nullptr ||
+      std::sscanf(name_end + 1, " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu", &ticks) !=
+          1)
+    return -1;
+  return static_cast<double>(ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+}  // namespace detail
+
+/// The rank that called MPI_Init last, counted from the begin of its process, and for how long another one waited there for
+/// it: the shorter of what its process ran longer before the call and what its call took less. The same on all ranks.
+/// Collective.
+inline reports::late_start late_start_of(const mpi::state& process, const finalize::team& all) {
+  const double began = detail::begin_of_process();
+  const bool known = began >= 0 && process.init_called_ns != 0;
+  const double age = known ? static_cast<double>(process.init_called_ns) * 1e-9 - began : 0;
+  const double inside = static_cast<double>(process.init_ns) * 1e-9;
+  struct {
+    double seconds;
+    int rank;
+  } last{age, all.rank()};
+  all.all_reduce(&last, 1, MPI_DOUBLE_INT, MPI_MAXLOC);
+  double most[4] = {-age, inside, last.rank == all.rank() ? inside : 0, known ? 0.0 : 1.0};
+  all.all_reduce(most, 4, MPI_DOUBLE, MPI_MAX);
+  if (most[3] != 0) return {};
+  return {last.rank, last.seconds, std::max(0.0, std::min(last.seconds + most[0], most[1] - most[2]))};
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
 // ---- whywait/finalize/other_threads.hpp
 #ifndef WHYWAIT_FINALIZE_OTHER_THREADS_HPP
 #define WHYWAIT_FINALIZE_OTHER_THREADS_HPP
@@ -59651,6 +59756,7 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
   }
   facts.pause_seconds = static_cast<double>(std::max<std::int64_t>(0, before.paused_ns())) * 1e-9;
   facts.poll_seconds = beside_ns[0] * 1e-9;
+  facts.late = late_start_of(process, team);
   facts.compare_seconds = beside_ns[1] * 1e-9;
   facts.origin = reports::origin_of_process(between(all.begin_ticks, core::cycle_clock::now()) * 1e-9);
   facts.ranks = process.size;

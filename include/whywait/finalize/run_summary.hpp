@@ -4,6 +4,7 @@
 #include <whywait/base/units.hpp>
 #include <whywait/core/clock.hpp>
 #include <whywait/finalize/collect.hpp>
+#include <whywait/finalize/late_start.hpp>
 #include <whywait/finalize/other_threads.hpp>
 #include <whywait/finalize/team.hpp>
 #include <whywait/finalize/unseen_openmp.hpp>
@@ -145,6 +146,7 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
   }
   facts.pause_seconds = static_cast<double>(std::max<std::int64_t>(0, before.paused_ns())) * 1e-9;
   facts.poll_seconds = beside_ns[0] * 1e-9;
+  facts.late = late_start_of(process, team);
   facts.compare_seconds = beside_ns[1] * 1e-9;
   facts.origin = reports::origin_of_process(between(all.begin_ticks, core::cycle_clock::now()) * 1e-9);
   facts.ranks = process.size;

@@ -238,6 +238,16 @@ __attribute__((noinline, cold)) inline int initialise_later(core::mpi_call what,
 
 }  // namespace detail
 
+namespace detail {
+
+/// ns since the machine started, as the kernel counts the begin of processes; 0: not known.
+inline int64_t since_boot() noexcept {
+  timespec now;
+  return clock_gettime(CLOCK_BOOTTIME, &now) == 0 ? static_cast<int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec : 0;
+}
+
+}  // namespace detail
+
 /// MPI_Init, MPI_Init_thread.
 template <class What, class Pass>
 inline int initialise(What what, caller from, Pass& pass) {
@@ -247,13 +257,19 @@ inline int initialise(What what, caller from, Pass& pass) {
   const char* const tool = detail::connect_next_tool();
   start_agreement agreement;
   agreement.announce();
+  const int64_t called = detail::since_boot();
   const int code = pass();
+  const int64_t left = detail::since_boot();
   if (code == MPI_SUCCESS) {
     if (tool != nullptr)
       core::warn(tool, " receives the MPI calls of this program after whywait: its cost counts as time in MPI");
     int level = MPI_THREAD_SINGLE;
     PMPI_Query_thread(&level);
     detail::open_state(what, from, agreement, MPI_COMM_WORLD, level);
+    if (state* const process = the_state()) {
+      process->init_called_ns = called;
+      process->init_ns = left - called;
+    }
   }
   return code;
 }

@@ -157,6 +157,8 @@ struct state : process_facts {
   open_groups* groups;  ///< null until an epoch of a window begins
   message_data* data;  ///< null until a message is looked for in a registered array
   int32_t thread_level;
+  int64_t init_called_ns;  ///< when MPI_Init was called, CLOCK_BOOTTIME; 0: never, or not known
+  int64_t init_ns;  ///< how long MPI itself was in it
   clock_sync<core::cycle_clock> clocks;
   calibration calibrated;
   record::code_counter* counter;  ///< of the thread that started MPI; null before

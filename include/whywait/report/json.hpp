@@ -109,6 +109,13 @@ void write_run(Writer& out, const result& r) {
   if (run.unseen_seconds > 0) out.member("unseen_seconds", run.unseen_seconds);
   if (run.unrecorded.matter())
     out.member("unrecorded_seconds", run.unrecorded.seconds).member("unrecorded_share", run.unrecorded.share);
+  if (run.late.matters(run.seconds))
+    out.key("late_start")
+        .begin_object()
+        .member("rank", run.late.rank)
+        .member("seconds", run.late.seconds)
+        .member("wait_seconds", run.late.wait_seconds)
+        .end_object();
   if (run.other_threads > 0)
     out.member("other_threads", run.other_threads).member("other_thread_seconds", run.other_thread_seconds);
   out.member("location_seconds", run.location_seconds).member("waiting_seconds", run.waiting_seconds);

@@ -42,6 +42,15 @@ struct unrecorded_threads {
   bool matter() const noexcept { return large_teams || (share >= 0.1 && seconds >= 0.005); }
 };
 
+/// The rank that called MPI_Init last.
+struct late_start {
+  std::int64_t rank = -1;  ///< -1: not known
+  double seconds = 0;  ///< from the begin of its process to that call, to a hundredth
+  double wait_seconds = 0;  ///< how long another rank waited in MPI_Init for it, which is no part of the run
+
+  bool matters(double run_seconds) const noexcept { return wait_seconds >= 0.5 && wait_seconds >= 0.1 * run_seconds; }
+};
+
 /// Facts about the run, independent of MPI. The caller sets the first group; `assemble` sets the second from the
 /// outcome.
 struct run_facts {
@@ -69,6 +78,7 @@ struct run_facts {
   base::vector<std::pair<std::string, std::string>> settings;  ///< WHYWAIT_* variables as they were set
   base::vector<std::string> warnings;  ///< one sentence each: mismatched regions, memory limit reached, ...
 
+  late_start late;
   unrecorded_threads unrecorded;
   std::int64_t other_threads = 0;  ///< threads with marks that never called MPI
   double other_thread_seconds = 0;  ///< their time in marked work; no part of rank time

@@ -66,6 +66,7 @@ enum class objection {
   not_recorded,
   waiting,
   not_understood,
+  late_start,
   other_worlds,
   files,
   asleep,
@@ -74,7 +75,7 @@ enum class objection {
 };
 
 /// The one place that decides. A run is fine if it was explained as a whole, with all of its threads that work, less than `quiet_below` of its rank time was
-/// waiting (or less than `quiet_seconds` in all), less than 1 % is not understood or waits for another world, less than 10 % is
+/// waiting (or less than `quiet_seconds` in all), less than 1 % is not understood or waits for another world, no rank waited long in MPI_Init, less than 10 % is
 /// input and output, sleep of threads, or their waits for something outside, and its efficiency is at least 90 %.
 /// A program of one rank and one thread has no efficiency.
 inline objection first_objection(const result& r, const text_options& o = {}) noexcept {
@@ -86,6 +87,7 @@ inline objection first_objection(const result& r, const text_options& o = {}) no
   const double share = run.waiting_seconds / run.location_seconds;
   if (!(share < o.quiet_below || run.waiting_seconds < o.quiet_seconds)) return objection::waiting;
   if (is_weakened(r)) return objection::not_understood;
+  if (run.late.matters(run.seconds)) return objection::late_start;
   if (share_of(r.other_worlds, run.location_seconds) >= least_mpi_time) return objection::other_worlds;
   if (share_of(r.files, run.location_seconds) > 1 - least_efficiency) return objection::files;
   if (share_of(r.asleep, run.location_seconds) > 1 - least_efficiency) return objection::asleep;
@@ -108,6 +110,7 @@ inline const char* instead_words(objection o) noexcept {
     case objection::not_recorded: return " of the threads that were recorded.";
     case objection::not_explained: return ", as far as the run was explained.";
     case objection::not_understood: return ", as far as the run is understood.";
+    case objection::late_start: return " of the run, which begins when MPI_Init returns.";
     case objection::other_worlds: return ": ranks wait for processes of another world, not for each other.";
     case objection::files: return ": the ranks hardly wait for each other, but for files.";
     case objection::asleep: return ": the threads hardly wait for each other, but sleep or yield the processor.";
@@ -147,6 +150,15 @@ inline std::string unrecorded_words(const result& r) {
          ") is that of threads that were not recorded, so that there is no verdict: " +
          (t.large_teams ? "OpenMP teams of more than 256 threads are not"
                         : "docs/how-to/threads.md has what records threads of OpenMP, C++ and pthreads");
+}
+
+/// "before the run: a rank waited 2.05 s in MPI_Init for rank 3, ..."; empty below 0.5 s and 10 % of the run.
+inline std::string late_start_words(const result& r) {
+  const late_start& l = r.run.late;
+  if (!l.matters(r.run.seconds)) return {};
+  return "before the run: " + base::duration(l.wait_seconds, 2) + " of waiting in MPI_Init for rank " + std::to_string(l.rank) +
+         ", which called it " + base::duration(l.seconds, 2) +
+         " after its process began; whywait sees that code only if MPI_Init comes before it";
 }
 
 /// "12 % of rank time (3.1 s) is input and output: MPI_File_write_all (dump.cpp:12), ..."; empty below 1 %.
@@ -211,7 +223,7 @@ inline std::string transfer_words(const result& r) {
 inline base::vector<std::string> remarks(const result& r) {
   base::vector<std::string> all;
   for (std::string (*const words)(const result&) :
-       {&other_worlds_words, &files_words, &transfer_words, &asleep_words, &outside_words}) {
+       {&late_start_words, &other_worlds_words, &files_words, &transfer_words, &asleep_words, &outside_words}) {
     all.push_back(words(r));
     if (all.back().empty()) all.pop_back();
   }

@@ -63,6 +63,20 @@ TEST_CASE("an efficiency below 90 %, or none, is not fine") {
   CHECK(judge(r) == objection::not_explained);
 }
 
+TEST_CASE("a rank that called MPI_Init late is named where others waited long for it") {
+  reports::result r = fine();
+  r.run.late = {3, 2.06, 0.099 * r.run.seconds};
+  CHECK(judge(r) == objection::none);
+  r.run.late.wait_seconds = 0.11 * r.run.seconds;
+  REQUIRE(r.run.late.wait_seconds >= 0.5);
+  CHECK(judge(r) == objection::late_start);
+  CHECK(contains(reports::text_of(r), "of waiting in MPI_Init for rank 3"));
+  CHECK(contains(reports::json_of(r), "\"late_start\": {"));
+  r.run.seconds = 0.5;
+  r.run.late.wait_seconds = 0.499;  // usual while a job starts
+  CHECK(judge(r) == objection::none);
+}
+
 TEST_CASE("threads that mostly sleep are not fine, and the report says where they sleep") {
   reports::result r = fine();
   CHECK_FALSE(contains(reports::detail::quiet_words(r, {}), "reading a variable in a loop"));
