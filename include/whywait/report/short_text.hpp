@@ -67,6 +67,7 @@ class short_writer {
   std::size_t most_verdicts() const noexcept { return tight_ >= 5 ? 1 : tight_ >= 4 ? 2 : unlimited; }
   std::size_t most_answers() const noexcept { return most_verdicts(); }
   std::size_t most_warnings() const noexcept { return tight_ >= 4 ? 1 : 2; }
+  std::size_t most_remarks() const noexcept { return tight_ >= 7 ? 2 : unlimited; }
   bool has_data() const noexcept { return tight_ < 7; }
   static constexpr std::size_t unlimited = std::size_t(-1);
 
@@ -88,7 +89,9 @@ class short_writer {
     else add(all, no_verdict_words(r_), "  ");
     add(all, is_weakened(r_) ? unknown_words(r_) : std::string(), "  ", o_.red());
     add(all, unrecorded_words(r_), "  ", o_.red());
-    for (const std::string& words : remarks(r_)) add(all, words, "  ", o_.bold());
+    std::size_t remarked = 0;
+    for (const std::string& words : remarks(r_))
+      if (remarked++ < most_remarks()) add(all, words, "  ", o_.bold());
     add(all, efficiency(quiet), "  ");
     const base::vector<wait_group> groups = group_shapes(r_.waits);
     const base::vector<finding> found = findings_of(r_, groups);
@@ -264,7 +267,7 @@ class short_writer {
       rest += "; " + base::counted(count(kinds), "kind of wait", "kinds of waits") + " in all";
     if (answers > most_answers()) rest += "; " + base::counted(count(answers - most_answers()), "more answer");
     if (!quiet || !r_.profile.regions.empty() || tight_ != 0) rest += "; more: WHYWAIT_REPORT=full";
-    add(out, rest, "  ", o_.faint(), 2, unlimited);  // at most four lines; the last names the full report
+    add(out, rest, "  ", o_.faint(), 2, unlimited);  // at most five lines; the last names the full report
     warnings(out, most_warnings());
     return out;
   }
@@ -308,6 +311,8 @@ class short_writer {
       const double most = o.bound_seconds + o.error_seconds;
       out += ", measuring took at most " + base::duration(most, 2) + " (" + base::percent(most / r_.ledger.seconds) + ")";
     }
+    if (run.pause_seconds > 0.1 * run.seconds)
+      out += ", pauses of epochs another " + base::duration(run.pause_seconds, 2) + " (WHYWAIT_PAUSES limits them)";
     return out;
   }
 

@@ -196,6 +196,7 @@ TEST_CASE("what makes a report doubtful is said in the short one") {
   f.dropped_events = 7;
   f.partial = true;
   f.clock_error_seconds = 0.002;
+  f.pause_seconds = 123;
   f.warnings = {"the record buffer was full"};
   reports::name_not_counted(f, 0xf, 0);  // slower visits are what matters in the example
   const std::string text = brief(o, f);
@@ -205,6 +206,7 @@ TEST_CASE("what makes a report doubtful is said in the short one") {
   CHECK(finds(text, "3 messages unmatched"));
   CHECK(finds(text, "2 clock violations"));
   CHECK(finds(text, "clock error 2.0 ms"));
+  CHECK(finds(text, ", pauses of epochs another 123 s (WHYWAIT_PAUSES limits them)"));
   CHECK(finds(text, ", not counted on this machine: instructions, cycles and stalled cycles"));
   CHECK(finds(text, "\n  warning: the record buffer was full\n"));
   f.mpi_calls = 0;
@@ -301,6 +303,9 @@ reports::result everything(std::size_t size, bool words) {
   f.epochs = 123;
   f.dropped_events = 123456789;
   f.clock_error_seconds = 0.002;
+  f.pause_seconds = 123;
+  f.late = {123456, 12345, 12345};
+  f.unseen_seconds = 1;
   for (int i = 0; i < 9; ++i) f.warnings.push_back(name + " happened " + std::to_string(i) + " times");
   reports::result r = reported(o, known, std::move(f));
   for (int i = 0; i < 3; ++i) {
