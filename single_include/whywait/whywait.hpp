@@ -1873,7 +1873,7 @@ namespace detail {
   use(setting{"WHYWAIT_FAIL", "conditions, for example efficiency<0.8; waiting>10%", "", "end with status 3 if one holds"});
   use(setting{"WHYWAIT_MEMORY", "bytes, for example 64M", "64M", "most memory for the records of a rank"});
   use(setting{"WHYWAIT_PAUSES", "percent of the program's time, for example 50%", "",
-              "most time for explaining parts of a run; then parts are not recorded"});
+              "most time of all pauses between epochs; parts of the run are then only counted"});
   use(setting{"WHYWAIT_WHATIF", "questions, for example block compute x2; balance", "", "predict the changed run"});
   use(setting{"WHYWAIT_RULES", "files separated by ':', or list", "", "add rules; list: print the active problems"});
   use(setting{"WHYWAIT_CRASH", "folder", "", "keep records there if the process is killed"});
@@ -6807,8 +6807,7 @@ struct state : process_facts {
   calibration calibrated;
   record::code_counter* counter;  ///< of the thread that started MPI; null before
   epoch_schedule schedule;
-  uint64_t
-      unrecorded_until;  ///< ticks: earlier meetings end no epoch, because only totals are kept (WHYWAIT_PAUSES); 0: all is recorded
+  uint64_t unrecorded_until;  ///< ticks: no earlier meeting ends an epoch (WHYWAIT_PAUSES); 0: all is recorded
   uint64_t compared_ticks;  ///< spent comparing how full the memory is, with the wait for other ranks there
   void* so_far;  ///< what the hooks keep from epoch to epoch; null: nothing
   failure failed;  ///< why the run is not explained, or only its beginning; the same on all ranks
@@ -24059,9 +24058,9 @@ struct clock_leg {
 /// so that a pass needs no memory per record. Not thread safe.
 class clock_legs {
  public:
-  /// The overhead of one record: before its beginning, from there to MPI's start, and after MPI's end. `error_ns`: the
-  /// possible error of the first two, in what was estimated and not timed; `uncertain`: the relative one of the last. `ahead_ns`: wrapper time of
-  /// a call with three records, whose postings have no time of their own.
+  /// The overhead of one record: before its beginning, from there to MPI's start, and after MPI's end. `error_ns`: the possible
+  /// error of the first two, in what was estimated and not timed; `uncertain`: the relative one of the last. `ahead_ns`: wrapper
+  /// time of a call with three records, whose postings have no time of their own.
   struct overhead {
     std::int64_t before_ns = 0, inside_ns = 0, back_ns = 0, ahead_ns = 0;
     double uncertain = 0, error_ns = 0;
@@ -36244,8 +36243,7 @@ struct run_facts {
 
   std::int64_t locations = 0;  ///< threads that called MPI
   double seconds = 0;  ///< duration of the longest location, or the caller's value if that is larger
-  double unseen_seconds =
-      0;  ///< part of `seconds` without records: the buffer was full, the analysis failed, or WHYWAIT_PAUSES
+  double unseen_seconds = 0;  ///< part of `seconds` without records: buffer full, analysis failed, or WHYWAIT_PAUSES
   double location_seconds =
       0;  ///< rank time: that of the ranks, and of further threads from their first to their last MPI call
   double waiting_seconds = 0;  ///< sum of all waits
@@ -51754,10 +51752,11 @@ enum class objection {
   efficiency
 };
 
-/// The one place that decides. A run is fine if it was explained as a whole, with all of its threads that work, less than `quiet_below` of its rank time was
-/// waiting (or less than `quiet_seconds` in all), less than 1 % is not understood or waits for another world, no rank waited long in MPI_Init, less than 10 % is
-/// input and output, sleep of threads, or their waits for something outside, and its efficiency is at least 90 %.
-/// A program of one rank and one thread has no efficiency.
+/// The one place that decides. A run is fine if all of these hold: it was explained as a whole, with all of its threads that
+/// work; less than `quiet_below` of its rank time was waiting (or less than `quiet_seconds` in all); less than 1 % is not
+/// understood or waits for another world; no rank waited long in MPI_Init; less than 10 % is input and output, sleep of
+/// threads, or their waits for something outside; and its efficiency is at least 90 %. A program of one rank and one thread has
+/// no efficiency.
 inline objection first_objection(const result& r, const text_options& o = {}) noexcept {
   const run_facts& run = r.run;
   if (run.partial || !r.last_words.empty() || run.unseen_seconds > 0 || run.dropped_events > 0 || run.paused_seconds > 0)
@@ -51790,7 +51789,7 @@ inline const char* instead_words(objection o) noexcept {
     case objection::not_recorded: return " of the threads that were recorded.";
     case objection::not_explained: return ", as far as the run was explained.";
     case objection::not_understood: return ", as far as the run is understood.";
-    case objection::late_start: return " of the run, which begins when MPI_Init returns.";
+    case objection::late_start: return " within the run, which begins when MPI_Init returns.";
     case objection::other_worlds: return ": ranks wait for processes of another world, not for each other.";
     case objection::files: return ": the ranks hardly wait for each other, but for files.";
     case objection::asleep: return ": the threads hardly wait for each other, but sleep or yield the processor.";
@@ -51832,13 +51831,13 @@ inline std::string unrecorded_words(const result& r) {
                         : "docs/how-to/threads.md has what records threads of OpenMP, C++ and pthreads");
 }
 
-/// "before the run: a rank waited 2.05 s in MPI_Init for rank 3, ..."; empty below 0.5 s and 10 % of the run.
+/// "before the run: 2.1 s of waiting in MPI_Init for rank 3, ..."; empty below 0.5 s and 10 % of the run.
 inline std::string late_start_words(const result& r) {
   const late_start& l = r.run.late;
   if (!l.matters(r.run.seconds)) return {};
   return "before the run: " + base::duration(l.wait_seconds, 2) + " of waiting in MPI_Init for rank " + std::to_string(l.rank) +
          ", which called it " + base::duration(l.seconds, 2) +
-         " after its process began; whywait sees that code only if MPI_Init comes before it";
+         " after its process began; code ahead of MPI_Init is not recorded";
 }
 
 /// "12 % of rank time (3.1 s) is input and output: MPI_File_write_all (dump.cpp:12), ..."; empty below 1 %.
@@ -60905,8 +60904,8 @@ class epoch {
  private:
   // Sets the limits of the epoch in shared time without pauses. All ranks subtract the shortest of their pauses, so
   // that time never goes backwards on a rank and the order of messages is preserved. A rank that resumes later appears
-  // to have stayed longer in the call. An epoch in which recording stopped on some rank ends when that happened first: of
-  // what followed, shared time and the run that is explained know nothing, as if it were a pause.
+  // to have stayed longer in the call. An epoch in which recording stopped on some rank ends when that happened first.
+  // Shared time leaves out the rest, as it leaves out pauses.
   void bound(const mpi::meeting_point* end) {
     const auto raw = [this](std::uint64_t ticks) { return all_.history.clock(ticks); };
     std::int64_t most[5] = {INT64_MIN, INT64_MIN, INT64_MIN, static_cast<std::int64_t>(all_.history.clock.error_ns),
@@ -60943,9 +60942,9 @@ class epoch {
     if (all_.closed && !all_.full) so_far_.run.skipped_ns += unseen_ns;
   }
 
-  // When recording begins again after a pause that has taken `ticks`, so that all pauses together, the next one included if it
-  // takes as long, are at most the percentage of WHYWAIT_PAUSES of the program's own time; 0: it goes on. Two parts without
-  // records never follow one another.
+  // When recording begins again (ticks) after a pause that has taken `ticks`; 0: it does not stop. Until then the program runs long
+  // enough for one more pause like it: all pauses together are at most the percentage of WHYWAIT_PAUSES of its own time. At least
+  // one epoch is recorded between two parts without records (docs/method.md 4.11).
   std::uint64_t recorded_from(std::uint64_t ticks) const noexcept {
     const std::uint64_t percent = process_.registry->config.pauses_percent;
     if (percent == 0 || so_far_.data.analysis != nullptr || process_.unrecorded_until != 0) return 0;

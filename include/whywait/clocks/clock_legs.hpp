@@ -34,9 +34,9 @@ struct clock_leg {
 /// so that a pass needs no memory per record. Not thread safe.
 class clock_legs {
  public:
-  /// The overhead of one record: before its beginning, from there to MPI's start, and after MPI's end. `error_ns`: the
-  /// possible error of the first two, in what was estimated and not timed; `uncertain`: the relative one of the last. `ahead_ns`: wrapper time of
-  /// a call with three records, whose postings have no time of their own.
+  /// The overhead of one record: before its beginning, from there to MPI's start, and after MPI's end. `error_ns`: the possible
+  /// error of the first two, in what was estimated and not timed; `uncertain`: the relative one of the last. `ahead_ns`: wrapper
+  /// time of a call with three records, whose postings have no time of their own.
   struct overhead {
     std::int64_t before_ns = 0, inside_ns = 0, back_ns = 0, ahead_ns = 0;
     double uncertain = 0, error_ns = 0;

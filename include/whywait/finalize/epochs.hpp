@@ -220,8 +220,8 @@ class epoch {
  private:
   // Sets the limits of the epoch in shared time without pauses. All ranks subtract the shortest of their pauses, so
   // that time never goes backwards on a rank and the order of messages is preserved. A rank that resumes later appears
-  // to have stayed longer in the call. An epoch in which recording stopped on some rank ends when that happened first: of
-  // what followed, shared time and the run that is explained know nothing, as if it were a pause.
+  // to have stayed longer in the call. An epoch in which recording stopped on some rank ends when that happened first.
+  // Shared time leaves out the rest, as it leaves out pauses.
   void bound(const mpi::meeting_point* end) {
     const auto raw = [this](std::uint64_t ticks) { return all_.history.clock(ticks); };
     std::int64_t most[5] = {INT64_MIN, INT64_MIN, INT64_MIN, static_cast<std::int64_t>(all_.history.clock.error_ns),
@@ -258,9 +258,9 @@ class epoch {
     if (all_.closed && !all_.full) so_far_.run.skipped_ns += unseen_ns;
   }
 
-  // When recording begins again after a pause that has taken `ticks`, so that all pauses together, the next one included if it
-  // takes as long, are at most the percentage of WHYWAIT_PAUSES of the program's own time; 0: it goes on. Two parts without
-  // records never follow one another.
+  // When recording begins again (ticks) after a pause that has taken `ticks`; 0: it does not stop. Until then the program runs long
+  // enough for one more pause like it: all pauses together are at most the percentage of WHYWAIT_PAUSES of its own time. At least
+  // one epoch is recorded between two parts without records (docs/method.md 4.11).
   std::uint64_t recorded_from(std::uint64_t ticks) const noexcept {
     const std::uint64_t percent = process_.registry->config.pauses_percent;
     if (percent == 0 || so_far_.data.analysis != nullptr || process_.unrecorded_until != 0) return 0;

@@ -163,8 +163,7 @@ struct state : process_facts {
   calibration calibrated;
   record::code_counter* counter;  ///< of the thread that started MPI; null before
   epoch_schedule schedule;
-  uint64_t
-      unrecorded_until;  ///< ticks: earlier meetings end no epoch, because only totals are kept (WHYWAIT_PAUSES); 0: all is recorded
+  uint64_t unrecorded_until;  ///< ticks: no earlier meeting ends an epoch (WHYWAIT_PAUSES); 0: all is recorded
   uint64_t compared_ticks;  ///< spent comparing how full the memory is, with the wait for other ranks there
   void* so_far;  ///< what the hooks keep from epoch to epoch; null: nothing
   failure failed;  ///< why the run is not explained, or only its beginning; the same on all ranks

@@ -85,8 +85,7 @@ struct run_facts {
 
   std::int64_t locations = 0;  ///< threads that called MPI
   double seconds = 0;  ///< duration of the longest location, or the caller's value if that is larger
-  double unseen_seconds =
-      0;  ///< part of `seconds` without records: the buffer was full, the analysis failed, or WHYWAIT_PAUSES
+  double unseen_seconds = 0;  ///< part of `seconds` without records: buffer full, analysis failed, or WHYWAIT_PAUSES
   double location_seconds =
       0;  ///< rank time: that of the ranks, and of further threads from their first to their last MPI call
   double waiting_seconds = 0;  ///< sum of all waits

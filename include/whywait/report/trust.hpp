@@ -74,10 +74,11 @@ enum class objection {
   efficiency
 };
 
-/// The one place that decides. A run is fine if it was explained as a whole, with all of its threads that work, less than `quiet_below` of its rank time was
-/// waiting (or less than `quiet_seconds` in all), less than 1 % is not understood or waits for another world, no rank waited long in MPI_Init, less than 10 % is
-/// input and output, sleep of threads, or their waits for something outside, and its efficiency is at least 90 %.
-/// A program of one rank and one thread has no efficiency.
+/// The one place that decides. A run is fine if all of these hold: it was explained as a whole, with all of its threads that
+/// work; less than `quiet_below` of its rank time was waiting (or less than `quiet_seconds` in all); less than 1 % is not
+/// understood or waits for another world; no rank waited long in MPI_Init; less than 10 % is input and output, sleep of
+/// threads, or their waits for something outside; and its efficiency is at least 90 %. A program of one rank and one thread has
+/// no efficiency.
 inline objection first_objection(const result& r, const text_options& o = {}) noexcept {
   const run_facts& run = r.run;
   if (run.partial || !r.last_words.empty() || run.unseen_seconds > 0 || run.dropped_events > 0 || run.paused_seconds > 0)
@@ -110,7 +111,7 @@ inline const char* instead_words(objection o) noexcept {
     case objection::not_recorded: return " of the threads that were recorded.";
     case objection::not_explained: return ", as far as the run was explained.";
     case objection::not_understood: return ", as far as the run is understood.";
-    case objection::late_start: return " of the run, which begins when MPI_Init returns.";
+    case objection::late_start: return " within the run, which begins when MPI_Init returns.";
     case objection::other_worlds: return ": ranks wait for processes of another world, not for each other.";
     case objection::files: return ": the ranks hardly wait for each other, but for files.";
     case objection::asleep: return ": the threads hardly wait for each other, but sleep or yield the processor.";
@@ -152,13 +153,13 @@ inline std::string unrecorded_words(const result& r) {
                         : "docs/how-to/threads.md has what records threads of OpenMP, C++ and pthreads");
 }
 
-/// "before the run: a rank waited 2.05 s in MPI_Init for rank 3, ..."; empty below 0.5 s and 10 % of the run.
+/// "before the run: 2.1 s of waiting in MPI_Init for rank 3, ..."; empty below 0.5 s and 10 % of the run.
 inline std::string late_start_words(const result& r) {
   const late_start& l = r.run.late;
   if (!l.matters(r.run.seconds)) return {};
   return "before the run: " + base::duration(l.wait_seconds, 2) + " of waiting in MPI_Init for rank " + std::to_string(l.rank) +
          ", which called it " + base::duration(l.seconds, 2) +
-         " after its process began; whywait sees that code only if MPI_Init comes before it";
+         " after its process began; code ahead of MPI_Init is not recorded";
 }
 
 /// "12 % of rank time (3.1 s) is input and output: MPI_File_write_all (dump.cpp:12), ..."; empty below 1 %.

@@ -1,5 +1,5 @@
-// What the programs skipped_parts and short_of_memory share: their report is about a part of the run, and its figures must be
-// those of that part.
+// Shared by the programs skipped_parts and short_of_memory: their report is about a part of the run, and its figures must describe
+// that part alone.
 #ifndef WHYWAIT_TESTS_MPI_PARTS_PARTLY_RECORDED_HPP
 #define WHYWAIT_TESTS_MPI_PARTS_PARTLY_RECORDED_HPP
 
@@ -38,17 +38,44 @@ inline bool within(const char* what, double said, double truth, double error) {
   return false;
 }
 
+/// The time stamps of a run of two ranks.
+struct stamps {
+  int rank = 0;
+  double waited = 0, ran = 0;  ///< of this rank; after `end` of both
+  double seconds = 0;  ///< after `end`: of the run, pauses included
+
+  /// Begins the run.
+  stamps(int& argc, char**& argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    begin_ = MPI_Wtime();
+  }
+  /// Ends it, with a barrier.
+  void end() {
+    MPI_Barrier(MPI_COMM_WORLD);
+    seconds = MPI_Wtime() - begin_;
+    double sums[2] = {waited, ran};
+    MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    waited = sums[0];
+    ran = sums[1];
+    MPI_Finalize();
+  }
+
+ private:
+  double begin_ = 0;
+};
+
 inline void work(double seconds) {
   const double begin = MPI_Wtime();
   while (MPI_Wtime() - begin < seconds) {
   }
 }
 
-/// What must hold of two ranks that were both recorded in the same part of the run, and wait `share` of it. `seconds`: the
-/// program's own time of the run, pauses included.
-inline bool consistent(const report& r, double seconds, double share) {
+/// What must hold of two ranks that were both recorded in the same part of the run.
+inline bool consistent(const report& r, const stamps& own) {
+  const double share = own.waited / own.ran;
   const double run = r["seconds"], seen = run - r["unseen_seconds"], ranks = r["location_seconds"];
-  bool good = within("the run and its pauses", run + r["pause_seconds"], seconds, 0.02 * seconds + 0.010);
+  bool good = within("the run and its pauses", run + r["pause_seconds"], own.seconds, 0.02 * own.seconds + 0.010);
   good = within("rank time", ranks, 2 * seen, 0.05 * 2 * seen + 0.002) && good;
   // Rank 0 works all the time, and rank 1 waits for it, but for a few messages. Where other programs interrupt the ranks, the
   // recorded part may differ from the rest.
