@@ -82,6 +82,8 @@ class checker:
                     run["waiting_seconds"], run["location_seconds"])
         self.expect(most(run["waiting_seconds"], run["locations"] * run["seconds"]), "run", "more waiting than locations x run")
         self.expect(most(run.get("unseen_seconds", 0), run["seconds"]), "run", "unseen_seconds above seconds")
+        low, high = run.get("waiting_of_all", [0, 0])
+        self.expect(0 <= low <= high <= 1, "run", "waiting_of_all", low, "to", high)
         self.expect(most(run.get("paused_seconds", 0), run["location_seconds"]), "run", "paused_seconds above rank time")
         self.expect(most(listed + run["undescribed_seconds"], run["waiting_seconds"]), "run", "waits and undescribed_seconds are",
                     listed + run["undescribed_seconds"], "of", run["waiting_seconds"], "s of waiting")

@@ -35290,6 +35290,9 @@ struct overhead_section {
   double poll_seconds = 0;            ///< most of one rank: tests and probes that found nothing, which leave no record
   std::int64_t inversions = 0;        ///< calls in which another message would have arrived first without measuring
   std::int64_t pauses = 0;            ///< number of pauses between epochs
+
+  /// By how much measuring made the run longer at most.
+  double most_seconds() const noexcept { return bound_seconds + error_seconds; }
 };
 
 /// All explained waiting, divided by its origin, by its effect, and the part without a cause.
@@ -36209,6 +36212,11 @@ struct late_start {
   bool matters(double run_seconds) const noexcept { return wait_seconds >= 0.5 && wait_seconds >= 0.1 * run_seconds; }
 };
 
+/// A share with its error; unknown if both are 0.
+struct share_range {
+  double low = 0, high = 0;  ///< 0 to 1
+};
+
 /// Facts about the run, independent of MPI. The caller sets the first group; `assemble` sets the second from the
 /// outcome.
 struct run_facts {
@@ -36244,6 +36252,7 @@ struct run_facts {
   std::int64_t locations = 0;  ///< threads that called MPI
   double seconds = 0;  ///< duration of the longest location, or the caller's value if that is larger
   double unseen_seconds = 0;  ///< part of `seconds` without records: buffer full, analysis failed, or WHYWAIT_PAUSES
+  share_range waiting_of_all;  ///< of rank time, estimated for parts that WHYWAIT_PAUSES left out
   double location_seconds =
       0;  ///< rank time: that of the ranks, and of further threads from their first to their last MPI call
   double waiting_seconds = 0;  ///< sum of all waits
@@ -36254,6 +36263,11 @@ struct run_facts {
   std::int64_t unmatched = 0;  ///< messages without a partner
   base::vector<explain::progress_fact> progress;  ///< messages that need their partner in MPI
   std::int64_t clock_violations = 0;  ///< causes recorded after the end of their wait
+
+  /// The part of `seconds` with records: of this all savings are.
+  double explained_seconds() const noexcept { return seconds - unseen_seconds; }
+  /// Whether statements must say that they are about a part of the run.
+  bool partly_explained() const noexcept { return unseen_seconds > 0.01 * seconds; }
 };
 
 /// Sets what the machine does not count. `offered`: a bit for each core::code_count; 0: not known. `refused`: an errno; negative:
@@ -38419,6 +38433,17 @@ struct processor_use {
             offered,
             refused,
             processors};
+  }
+  /// This and `part` (0 to 1) of what happened `later`; the processors of `later`.
+  processor_use plus(const processor_use& later, double part) const noexcept {
+    const auto of = [part](std::int64_t count) { return static_cast<std::int64_t>(part * static_cast<double>(count)); };
+    return {ran_ns + of(later.ran_ns),
+            ran_times + of(later.ran_times),
+            delay_ns + of(later.delay_ns),
+            own_delay_ns + of(later.own_delay_ns),
+            later.offered,
+            later.refused,
+            later.processors};
   }
   /// The part of `delay_ns` that held the rank up. A rank that yields its processor while it waits in MPI is ready all the
   /// time and gets one as soon as it needs it. It runs for microseconds at a time; one that spins, for milliseconds.
@@ -42590,7 +42615,7 @@ declare problem for wait_at_create parameters (
 declare composite event wait_at_finalize member ( wait as w ) when w.pattern = 'wait_at_finalize';
 declare problem for wait_at_finalize parameters (
   name = "wait_at_finalize",
-  description = "{w.waiting_ranks} were done before {w.late_ranks} and waited in {w.operation}.",
+  description = "{w.waiting_ranks} came before {w.late_ranks} and waited in {w.operation}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": giving the others some of its work"),
   advice = if(w.blocks_count = 0, "give some work of {w.late_ranks} to the ranks that finish first",
            "give some of {w.blocks} to the ranks that finish first"),
@@ -51840,39 +51865,30 @@ inline std::string late_start_words(const result& r) {
          " after its process began; code ahead of MPI_Init is not recorded";
 }
 
-/// "12 % of rank time (3.1 s) is input and output: MPI_File_write_all (dump.cpp:12), ..."; empty below 1 %.
-inline std::string files_words(const result& r) {
-  const double share = share_of(r.files, r.run.location_seconds);
+/// "12 % of rank time (3.1 s) is input and output: MPI_File_write_all (dump.cpp:12), ..."; empty below 1 %. `what`: from "is" on.
+inline std::string time_words(const result& r, const mpi_time& t, const char* what) {
+  const double share = share_of(t, r.run.location_seconds);
   if (share < least_mpi_time) return {};
-  return base::percent(share) + " of rank time (" + base::duration(r.files.seconds) +
-         ") is input and output: " + calls_text(r.files.calls);
+  return base::joined({base::percent(share), " of ", base::rank_time(), " (", base::duration(t.seconds), ") ", what, ": ",
+                       calls_text(t.calls)});
 }
-
-/// "96 % of thread time (0.3 s) is asleep or yields the processor, which counts as code: usleep in backoff (app.cpp:12), ..."; empty below
-/// 1 %. It may also be a loop that waits.
+inline std::string files_words(const result& r) { return time_words(r, r.files, "is input and output"); }
+/// It may also be a loop that waits.
 inline std::string asleep_words(const result& r) {
-  const double share = share_of(r.asleep, r.run.location_seconds);
-  if (share < least_mpi_time) return {};
-  return base::percent(share) + " of " + base::rank_time() + " (" + base::duration(r.asleep.seconds) +
-         ") is asleep or yields the processor, which counts as code: " + calls_text(r.asleep.calls);
+  return time_words(r, r.asleep, "is asleep or yields the processor, which counts as code");
 }
-
-/// "42 % of thread time (0.3 s) waits for input, ...: read in evaluate (app.cpp:12), ..."; empty below 1 %.
 inline std::string outside_words(const result& r) {
-  const double share = share_of(r.outside, r.run.location_seconds);
-  if (share < least_mpi_time) return {};
-  return base::percent(share) + " of " + base::rank_time() + " (" + base::duration(r.outside.seconds) +
-         ") waits for input, signals or processes, or until a time limit, which is not explained: " +
-         calls_text(r.outside.calls);
+  return time_words(r, r.outside, "waits for input, signals or processes, or until a time limit, which is not explained");
+}
+inline std::string other_worlds_words(const result& r) {
+  return time_words(
+      r, r.other_worlds,
+      "waits for processes of another world (MPI_Comm_spawn, MPI_Comm_connect), whose reports tell what they did");
 }
 
-/// "33 % of rank time (0.3 s) waits for processes of another world, ...: MPI_Recv (spawn.cpp:12), ..."; empty below 1 %.
-inline std::string other_worlds_words(const result& r) {
-  const double share = share_of(r.other_worlds, r.run.location_seconds);
-  if (share < least_mpi_time) return {};
-  return base::percent(share) + " of rank time (" + base::duration(r.other_worlds.seconds) +
-         ") waits for processes of another world (MPI_Comm_spawn, MPI_Comm_connect), whose reports tell what they did: " +
-         calls_text(r.other_worlds.calls);
+/// What shares of wall time are shares of.
+inline const char* explained_whole(const run_facts& run) noexcept {
+  return run.partly_explained() ? "what is explained" : "the run";
 }
 
 /// Bytes that the ranks sent. `also_network`: also those to other machines.
@@ -51893,16 +51909,26 @@ inline std::string transfer_words(const result& r) {
   if (share <= 1 - least_efficiency) return {};
   const auto call = std::find_if(r.ledger.critical_path.begin(), r.ledger.critical_path.end(),
                                  [](const critical_entry& c) { return c.kind == "call"; });
-  return base::percent(share) + " of the run (" + base::duration(share * r.ledger.seconds) + ") is not waiting but transfer (" +
-         base::memory(bytes_sent(r, true)) + " sent) or time of the MPI library itself" +
-         (call == r.ledger.critical_path.end() ? "" : ", above all in " + brief_call_text(call->where));
+  return base::joined({base::percent(share), " of ", explained_whole(r.run), " (", base::duration(share * r.ledger.seconds),
+                       ") is not waiting but transfer (", base::memory(bytes_sent(r, true)),
+                       " sent) or time of the MPI library itself",
+                       call == r.ledger.critical_path.end() ? "" : ", above all in " + brief_call_text(call->where)});
+}
+
+/// "in the whole run 32 to 38 % of rank time is waiting, if parts that were not recorded are like those beside them"; empty without
+/// such parts.
+inline std::string whole_run_words(const result& r) {
+  const share_range& all = r.run.waiting_of_all;
+  if (all.high <= 0) return {};
+  return base::joined({"in the whole run ", base::percent(all.low), " to ", base::percent(all.high), " of ", base::rank_time(),
+                       " is waiting, if parts that were not recorded are like those beside them"});
 }
 
 /// What else the first lines say where it matters, most serious first.
 inline base::vector<std::string> remarks(const result& r) {
   base::vector<std::string> all;
-  for (std::string (*const words)(const result&) :
-       {&late_start_words, &other_worlds_words, &files_words, &transfer_words, &asleep_words, &outside_words}) {
+  for (std::string (*const words)(const result&) : {&whole_run_words, &late_start_words, &other_worlds_words, &files_words,
+                                                    &transfer_words, &asleep_words, &outside_words}) {
     all.push_back(words(r));
     if (all.back().empty()) all.pop_back();
   }
@@ -51947,7 +51973,7 @@ inline double crowded_transfers(const result& r) noexcept {
   if (s.processors <= 0 || s.ranks <= s.processors || r.run.threads_only || !(r.ledger.efficiency.parallel > 0)) return 0;
   constexpr double slow_copy = 1e9;  // bytes per second that any processor copies
   const double copies = 2 * bytes_sent(r, false) / slow_copy / static_cast<double>(std::max<std::int64_t>(1, r.run.ranks));
-  const double transfers = std::min(copies, std::max(0.0, 1 - r.ledger.efficiency.transfer) * r.run.seconds);
+  const double transfers = std::min(copies, std::max(0.0, 1 - r.ledger.efficiency.transfer) * r.run.explained_seconds());
   return transfers * (static_cast<double>(s.ranks) / static_cast<double>(s.processors) - 1);
 }
 
@@ -51957,7 +51983,7 @@ inline double crowded_transfers(const result& r) noexcept {
 inline saving_range range_of(const result& r, const verdict_entry& v) noexcept {
   if (!v.problem.empty() || r.run.ranks <= 0) return {v.saving_seconds, v.saving_seconds};
   if (!saves_more(r)) return {std::max(0.0, v.saving_seconds - crowded_transfers(r)), v.saving_seconds};
-  const double high = std::min(std::max(v.saving_seconds, v.excess_seconds), r.run.seconds);
+  const double high = std::min(std::max(v.saving_seconds, v.excess_seconds), r.run.explained_seconds());
   const double without = r.not_understood.sharing.seconds / static_cast<double>(r.run.ranks);
   return {std::max(0.0, std::min(v.saving_seconds, v.excess_seconds - without)), high};
 }
@@ -51966,17 +51992,18 @@ inline saving_range range_of(const result& r, const verdict_entry& v) noexcept {
 inline std::string sentence(const result& r, const verdict_entry& v) {
   const saving_range s = range_of(r, v);
   const std::string low = base::duration(s.low, 2), high = base::duration(s.high, 2);
-  const bool at_most = !v.predicted || s.low < detail::least_share * r.run.seconds;
+  const bool at_most = !v.predicted || s.low < detail::least_share * r.run.explained_seconds();
   const bool differ = !at_most && low != high;
-  return v.claim + " would shorten the run by " +
-         (at_most   ? (v.at_least ? "about " : "up to ") + high
-          : !differ ? (v.at_least          ? "at least"
-                       : v.problem.empty() ? "about"
-                                           : predicted_words(r)) +
-                          (" " + high)
-                    : low + " to " + high + (v.at_least ? " or more" : "")) +
-         " of " + base::duration(r.run.seconds, 2) +
-         (differ && !saves_more(r) ? " (more ranks than processors: copies at the same time may take longer)" : "");
+  const char* const bound = at_most             ? (v.at_least ? "about" : "up to")
+                            : v.at_least        ? "at least"
+                            : v.problem.empty() ? "about"
+                                                : predicted_words(r);
+  const bool partly = r.run.partly_explained();
+  return base::joined(
+      {v.claim, " would shorten the run by ", differ ? low : bound, differ ? " to " : " ", high,
+       differ && v.at_least ? " or more" : "", partly ? " of the " : " of ", base::duration(r.run.explained_seconds(), 2),
+       partly ? " that are explained" : "",
+       differ && !saves_more(r) ? " (more ranks than processors: copies at the same time may take longer)" : ""});
 }
 
 /// Why there is no verdict; empty if there is one, or if `unknown_words` gives the reason.
@@ -51989,7 +52016,7 @@ inline std::string no_verdict_words(const result& r) {
     for (const advice_entry& a : w.advice) most = std::max(most, a.saving_seconds);
   for (const advice_entry& a : r.problems) most = std::max(most, a.saving_seconds);
   std::string none = "no verdict: no change is known that would shorten the run by 2 % or more";
-  if (most > 0 && most < r.run.seconds) none += "; the best advice below saves at most " + base::duration(most, 2);
+  if (most > 0 && most < r.run.explained_seconds()) none += "; the best advice below saves at most " + base::duration(most, 2);
   return r.run.threads_only ? none + "; " + loops_words() : none;
 }
 
@@ -52106,6 +52133,8 @@ void write_run(Writer& out, const result& r) {
         .member("least_wait_seconds", run.least_wait_seconds);
   if (run.interposed_calls > 0) out.member("interposed_calls", run.interposed_calls);
   if (run.unseen_seconds > 0) out.member("unseen_seconds", run.unseen_seconds);
+  const share_range& all = run.waiting_of_all;
+  if (all.high > 0) out.key("waiting_of_all").begin_array().value(all.low).value(all.high).end_array();
   if (run.unrecorded.matter())
     out.member("unrecorded_seconds", run.unrecorded.seconds).member("unrecorded_share", run.unrecorded.share);
   if (run.late.matters(run.seconds))
@@ -52561,7 +52590,10 @@ struct page_context {
   html_writer& out;
   source_book& sources;
 
-  double share_of_run(double seconds) const noexcept { return r.run.seconds > 0 ? seconds / r.run.seconds : 0; }
+  /// Without parts that were not recorded.
+  double share_of_run(double seconds) const noexcept {
+    return r.run.explained_seconds() > 0 ? seconds / r.run.explained_seconds() : 0;
+  }
   double share_of_rank_time(double seconds) const noexcept {
     return r.run.location_seconds > 0 ? seconds / r.run.location_seconds : 0;
   }
@@ -52690,7 +52722,7 @@ inline std::string pattern_words(std::string pattern) {
 /// The explained part of a partly recorded run: "10.2 ms (0.4 %) is", "nothing is".
 inline std::string explained_words(const run_facts& run) {
   if (run.location_seconds <= 0) return "nothing is";
-  return base::duration(run.seconds - run.unseen_seconds) + " (" + base::percent(1 - run.unseen_seconds / run.seconds) + ") is";
+  return base::duration(run.explained_seconds()) + " (" + base::percent(run.explained_seconds() / run.seconds) + ") is";
 }
 
 /// Replaces "nothing worth changing" if most waits may be in the part that was not recorded. `share`: of waiting.
@@ -53000,7 +53032,8 @@ inline void advice_item(const page_context& p, const listed_advice& l) {
     out.put(
         "<b>$</b><small>$$</small><span class=\"track\" aria-hidden=\"true\"><i class=\"bar\" style=\"width:$\"></i></span>",
         as_time(a.saving_seconds), saving_bound_words(p.r, a),
-        ", " + base::percent(p.share_of_run(a.saving_seconds)) + " of the run", as_width(p.share_of_run(a.saving_seconds)));
+        ", " + base::percent(p.share_of_run(a.saving_seconds)) + " of " + explained_whole(p.r.run),
+        as_width(p.share_of_run(a.saving_seconds)));
   } else {
     out.put("<small>saving unknown</small>");
   }
@@ -54031,27 +54064,28 @@ inline constexpr const char* style[] = {
     "per);border-bottom:1px solid var(--line);overflow-x:auto;white-space:nowrap;padding:.45rem 1.25rem;font-size:.85rem}"
     "\n#toc a{color:var(--soft);text-decoration:none;margin-right:1.1rem;padding:.15rem 0}\n#toc a[aria-current]{color:va"
     "r(--ink);font-weight:600}\n.js{scroll-padding-top:3rem}\n.js .wait:not(.on){display:none}\n.js .alike:not(.open) tr:"
-    "not(.fold){display:none}\n.js .speeds{display:none}\n@media (min-width:80rem){.js body{display:grid;grid-template-co"
-    "lumns:13rem minmax(0,1fr)}\n.js #toc{grid-row:1 / 99;height:100vh;border:0;border-right:1px solid var(--line);paddin"
-    "g:2rem 1rem 1rem 1.5rem;white-space:normal;overflow-y:auto}\n.js #toc a{display:block;margin:0;padding:.25rem 0}\n.j"
-    "s main{padding-left:3rem;padding-right:3rem}\n.js{scroll-padding-top:1rem}\n}\n@media (max-width:44rem){main{padding"
-    ":0 1rem 3rem}\n.runs{grid-template-columns:1fr;gap:.15rem}\n.runs li > :last-child{margin-bottom:.5rem}\n.factors{gr"
-    "id-template-columns:1fr 1fr}\n.advice li{grid-template-columns:1fr;gap:.4rem}\n.map{aspect-ratio:.8}\n.sides{grid-te"
-    "mplate-columns:1fr;gap:1rem}\n.wait{padding:.8rem}\n.paths thead{display:none}\n.paths caption{display:block}\n.wait"
-    "s th:nth-child(1),.waits td:nth-child(1),.waits th:nth-child(n+5),.waits td:nth-child(n+5){display:none}\n.picture ."
-    "row{display:block}\n.paths,.paths tbody,.paths tr{display:block;width:100%}\n.paths tr{display:grid;grid-template-co"
-    "lumns:1fr 1fr;gap:.2rem .8rem;padding:.6rem 0;border-top:1px solid var(--line)}\n.paths th,.paths td{border:0;paddin"
-    "g:0;width:auto !important}\n.paths th[scope=row]{grid-column:1 / 3;grid-row:1;text-align:left;font-weight:600}\n.pat"
-    "hs .diff{grid-column:1 / 3}\n.paths .side::before{display:block;font-size:.78rem;color:var(--soft)}\n.paths .side.wa"
-    "iter::before{content:\"waited\"}\n.paths .side.late::before{content:\"came late\"}\n.links li{grid-template-columns:"
-    "1fr;gap:.3rem}\n.flow{text-align:left;padding-left:.6rem}\n.flow i{margin-left:0}\n.slider{grid-template-columns:1fr"
-    "}\n.grid{grid-template-columns:2.4rem 1fr}\n.scale,.readout{margin-left:2.4rem}\n.path th{width:auto}\n.asked > div,"
-    ".facts > div{grid-template-columns:1fr;gap:0}\n}\n@media print{html{font-size:11px}\n*{print-color-adjust:exact;-web"
-    "kit-print-color-adjust:exact}\n#toc,.skip,.readout,.js .slider,button{display:none !important}\n.js .speeds{display:"
-    "table}\nmain{max-width:none;padding:0}\n.wait,figure,.advice li,tr,.map{break-inside:avoid}\nh2,h3{break-after:avoid"
-    "}\n.js .wait.printed{display:block}\n.js .alike tr{display:table-row !important}\npre{white-space:pre-wrap}\npre spa"
-    "n,pre mark{white-space:pre-wrap;width:auto}\n}\n</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to "
-    "the report</a>\n<nav id=\"toc\" aria-label=\"Sections\"></nav>\n<main id=\"main\">\n",
+    "not(.fold){display:none}\n.js .speeds{display:none}\n@media (min-width:44rem){.js #toc{white-space:normal}\n.js #toc"
+    " a{display:inline-block}\n.js{scroll-padding-top:5rem}\n}\n@media (min-width:70rem){.js body{display:grid;grid-templ"
+    "ate-columns:13rem minmax(0,1fr)}\n.js #toc{grid-row:1 / 99;height:100vh;border:0;border-right:1px solid var(--line);"
+    "padding:2rem 1rem 1rem 1.5rem;overflow-y:auto}\n.js #toc a{display:block;margin:0;padding:.25rem 0}\n.js main{width:"
+    "100%;padding-left:3rem;padding-right:3rem}\n.js{scroll-padding-top:1rem}\n}\n@media (max-width:44rem){main{padding:0"
+    " 1rem 3rem}\n.runs{grid-template-columns:1fr;gap:.15rem}\n.runs li > :last-child{margin-bottom:.5rem}\n.factors{grid"
+    "-template-columns:1fr 1fr}\n.advice li{grid-template-columns:1fr;gap:.4rem}\n.map{aspect-ratio:.8}\n.sides{grid-temp"
+    "late-columns:1fr;gap:1rem}\n.wait{padding:.8rem}\n.paths thead{display:none}\n.paths caption{display:block}\n.waits "
+    "th:nth-child(1),.waits td:nth-child(1),.waits th:nth-child(n+5),.waits td:nth-child(n+5){display:none}\n.picture .ro"
+    "w{display:block}\n.paths,.paths tbody,.paths tr{display:block;width:100%}\n.paths tr{display:grid;grid-template-colu"
+    "mns:1fr 1fr;gap:.2rem .8rem;padding:.6rem 0;border-top:1px solid var(--line)}\n.paths th,.paths td{border:0;padding:"
+    "0;width:auto !important}\n.paths th[scope=row]{grid-column:1 / 3;grid-row:1;text-align:left;font-weight:600}\n.paths"
+    " .diff{grid-column:1 / 3}\n.paths .side::before{display:block;font-size:.78rem;color:var(--soft)}\n.paths .side.wait"
+    "er::before{content:\"waited\"}\n.paths .side.late::before{content:\"came late\"}\n.links li{grid-template-columns:1f"
+    "r;gap:.3rem}\n.flow{text-align:left;padding-left:.6rem}\n.flow i{margin-left:0}\n.slider{grid-template-columns:1fr}"
+    "\n.grid{grid-template-columns:2.4rem 1fr}\n.scale,.readout{margin-left:2.4rem}\n.path th{width:auto}\n.asked > div,."
+    "facts > div{grid-template-columns:1fr;gap:0}\n}\n@media print{html{font-size:11px}\n*{print-color-adjust:exact;-webk"
+    "it-print-color-adjust:exact}\n#toc,.skip,.readout,.js .slider,button{display:none !important}\n.js .speeds{display:t"
+    "able}\nmain{max-width:none;padding:0}\n.wait,figure,.advice li,tr,.map{break-inside:avoid}\nh2,h3{break-after:avoid}"
+    "\n.js .wait.printed{display:block}\n.js .alike tr{display:table-row !important}\npre{white-space:pre-wrap}\npre span"
+    ",pre mark{white-space:pre-wrap;width:auto}\n}\n</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to t"
+    "he report</a>\n<nav id=\"toc\" aria-label=\"Sections\"></nav>\n<main id=\"main\">\n",
 };
 inline constexpr const char* data[] = {
     "</main>\n<script type=\"application/json\" id=\"data\">\n",
@@ -54160,7 +54194,7 @@ inline std::string headline(const result& r, double waiting = 0) {
   head += " · " + base::counted(run.ranks, base::rank_noun());
   if (run.locations > run.ranks) head += " · " + base::counted(run.locations, "thread");
   head += " · " + base::duration(run.seconds);
-  if (run.unseen_seconds > 0.01 * run.seconds) head += ", of which " + explained_words(run) + " explained";
+  if (run.partly_explained()) head += ", of which " + explained_words(run) + " explained";
   if (waiting > 0) head += " · " + base::percent(waiting) + " waiting";
   if (run.origin.date.size() >= 16) head += " · " + run.origin.date.substr(0, 10) + " " + run.origin.date.substr(11, 5);
   if (run.partial) head += " · PARTIAL";
@@ -54249,14 +54283,15 @@ inline void verdicts(const page_context& p) {
   if (!r.verdict.empty()) {
     const verdict_entry& v = r.verdict[0];
     const saving_range s = range_of(r, v);
-    const double left = std::max(0.0, r.run.seconds - s.high);
-    const std::string about = s.low < s.high ? base::duration(left) + " to " + base::duration(r.run.seconds - s.low)
+    const double left = std::max(0.0, r.run.explained_seconds() - s.high);
+    const std::string about = s.low < s.high ? base::duration(left) + " to " + base::duration(r.run.explained_seconds() - s.low)
                               : !v.predicted ? base::duration(left) + " at best"
                               : v.at_least   ? base::duration(left) + " or less"
                               : v.problem.empty() || !saves_more(r) ? "about " + base::duration(left)
                                                                     : base::duration(left) + " or less";
     out.put("<ul class=\"runs\" aria-label=\"Wall time\">");
-    run_bar(p, "now", "this run", r.run.seconds, r.run.seconds, "");
+    const double now = r.run.explained_seconds();
+    run_bar(p, "now", r.run.partly_explained() ? "explained" : "this run", now, now, "");
     run_bar(p, "then", "without that", left, left, about);
     out.put("</ul>");
   }
@@ -54274,8 +54309,7 @@ inline void notices(const page_context& p) {
     if (!words.empty()) p.out.put("<p class=\"note\" role=\"note\">$</p>", sentence_of(words));
   };
   if (r.run.partial) note("Partial: the program did not finish; the report covers what was recorded until its end.");
-  if (r.run.unseen_seconds > 0.01 * r.run.seconds)
-    note("Of " + base::duration(r.run.seconds) + " " + explained_words(r.run) + " explained.");
+  if (r.run.partly_explained()) note("Of " + base::duration(r.run.seconds) + " " + explained_words(r.run) + " explained.");
   if (shares_processors(r)) note(sharing_words(r) + ".");
   if (is_weakened(r)) {
     const std::string words = unknown_words(r);  // may end with "..."
@@ -55437,7 +55471,7 @@ inline std::string efficiency_text(const explain::efficiencies& e, const efficie
 inline std::string efficiency_words(const result& r) {
   const explain::efficiencies& e = r.ledger.efficiency;
   std::string text = is_weakened(r) ? efficiency_text(e, ranges_of(e, r.not_understood, r.ledger.seconds)) : efficiency_text(e);
-  if (r.run.unseen_seconds > 0.01 * r.run.seconds) text.insert(text.find(' '), " of what is explained:");
+  if (r.run.partly_explained()) text.insert(text.find(' '), " of what is explained:");
   return text;
 }
 
@@ -55445,7 +55479,7 @@ inline std::string efficiency_words(const result& r) {
 inline std::string overhead_text(const run_ledger& r) {
   const overhead_section& o = r.overhead;
   if (!o.calibrated || !(r.seconds > 0)) return {};
-  const double most = o.bound_seconds + o.error_seconds;
+  const double most = o.most_seconds();
   const std::string bound = "at most " + base::duration(most, 2) + " (" + base::percent(most / r.seconds) + ")";
   std::string parts;
   if (o.poll_seconds > 0.001 * r.seconds)
@@ -55811,7 +55845,8 @@ class short_writer {
     if (shown != 0) to.blank();
   }
   bool worth_a_finding(const finding& f) const noexcept {
-    return f.problem->saving_seconds >= least_share * r_.run.seconds || f.seconds >= least_part * r_.run.location_seconds;
+    return f.problem->saving_seconds >= least_share * r_.run.explained_seconds() ||
+           f.seconds >= least_part * r_.run.location_seconds;
   }
   std::string colour_of(const std::string& text) const {
     const std::size_t at = text.find("\n    try: ");
@@ -55939,7 +55974,7 @@ class short_writer {
       out += ", not counted on this machine: " + list_of_not_counted(run);
     const overhead_section& o = r_.ledger.overhead;
     if (o.calibrated && r_.ledger.seconds > 0) {
-      const double most = o.bound_seconds + o.error_seconds;
+      const double most = o.most_seconds();
       out += ", measuring took at most " + base::duration(most, 2) + " (" + base::percent(most / r_.ledger.seconds) + ")";
     }
     if (run.pause_seconds > 0.1 * run.seconds)
@@ -56110,7 +56145,7 @@ class text_writer {
       warnings();
       return std::move(out_);
     }
-    const bool quiet = is_quiet(r_, o_), partly = run.unseen_seconds > 0.01 * run.seconds;
+    const bool quiet = is_quiet(r_, o_), partly = run.partly_explained();
     if (!quiet)
       head += " · " + base::percent(waiting_share(run)) + " of " + (partly ? std::string("that") : base::rank_time()) +
               " is waiting (" + base::duration(run.waiting_seconds) + ")";
@@ -59605,6 +59640,88 @@ void warn_of_openmp(reports::run_facts& facts, const Used& used) {
 
 #endif
 
+// ---- whywait/finalize/waiting_sample.hpp
+#ifndef WHYWAIT_FINALIZE_WAITING_SAMPLE_HPP
+#define WHYWAIT_FINALIZE_WAITING_SAMPLE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// Estimates how much of a run is waiting of which parts were not recorded. Each of these is taken to wait as much as the mean of
+/// the recorded parts beside it. The error comes from how much neighbours differ, as is usual for samples at regular distances:
+/// a slow change over the run does not add to it (Wolter, Introduction to Variance Estimation, 1985, chapter 7, v2;
+/// docs/method.md 4.11).
+class waiting_sample {
+ public:
+  /// An epoch: `recorded` seconds with `waiting` seconds of waiting, then `unseen` seconds without records, all of one rank on
+  /// average or all of the sum over ranks.
+  void add(double recorded, double waiting, double unseen) noexcept {
+    if (recorded > 1e-3 * unseen) {  // else it began with that part: the ranks resume microseconds apart
+      recorded_ += recorded;
+      waiting_ += waiting;
+    }
+    if (unseen <= 0) return;
+    end_part();
+    gap_ += unseen;
+  }
+
+  /// The part of the whole run that is waiting, at least and at most (95 %). Unknown without three parts to compare.
+  reports::share_range of_all() const noexcept {
+    waiting_sample s = *this;
+    s.end_part();
+    if (s.gaps_ < 2) return {};
+    s.squares_ += s.gap_ * s.gap_ * s.steps_ / s.gaps_;  // the run ends with a gap
+    // Neighbouring differences share a part, so they have the freedom of about two thirds as many.
+    const double freedom = 2 * s.gaps_ * s.gaps_ / (3 * s.gaps_ - 1);
+    const double student = 1.96 + 2.4 / freedom + 5.1 / (freedom * freedom);  // of Student's t, within 5 %
+    const double all = s.seconds_ + s.gap_, sum = s.sum_ + s.gap_ * s.share_;
+    const double error = student * std::sqrt(s.squares_ / 2);
+    return {std::max(s.known_, sum - error) / all, std::min(all - s.seen_ + s.known_, sum + error) / all};
+  }
+
+ private:
+  // The recorded part that ends here, and what lies between it and the one before.
+  void end_part() noexcept {
+    if (recorded_ <= 0) return;
+    const double share = waiting_ / recorded_, step = share - share_;
+    if (seconds_ > 0 && gap_ > 0) {
+      ++gaps_;
+      steps_ += step * step;
+      squares_ += gap_ * gap_ * step * step;
+      sum_ += gap_ * (share + share_) / 2;
+    } else {
+      sum_ += gap_ * share;
+    }
+    sum_ += waiting_;
+    known_ += waiting_;
+    seen_ += recorded_;
+    seconds_ += gap_ + recorded_;
+    share_ = share;
+    recorded_ = waiting_ = gap_ = 0;
+  }
+
+  double recorded_ = 0, waiting_ = 0;  // of the part that goes on
+  double gap_ = 0;  // seconds without records ahead of it
+  double share_ = 0;  // of waiting, in the part before
+  double seconds_ = 0, sum_ = 0;  // of all before: time, and estimated waiting
+  double seen_ = 0, known_ = 0;  // of these what was recorded
+  double gaps_ = 0, steps_ = 0, squares_ = 0;
+};
+
+/// The range of a program that is not measured, if recording takes at most `part` (0 to 1) of recorded time.
+inline reports::share_range without_overhead(reports::share_range with, double part) noexcept {
+  if (with.high <= 0 || part <= 0) return with;
+  const double left = 1 - std::min(part, 0.999);
+  return {std::max(0.0, (with.low - part) / left), std::min(1.0, with.high / left)};
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/report/run_settings.hpp
 #ifndef WHYWAIT_REPORT_RUN_SETTINGS_HPP
 #define WHYWAIT_REPORT_RUN_SETTINGS_HPP
@@ -59692,6 +59809,7 @@ struct run_so_far {
   std::int64_t unseen_ns = 0;  ///< of that, the parts without records
   std::int64_t skipped_ns = 0; ///< of that, the parts that were left out for WHYWAIT_PAUSES; of this rank
   std::uint64_t pause_ticks = 0;  ///< pauses of this rank
+  waiting_sample waiting;  ///< on rank 0
   std::int64_t joined_threads = 0;    ///< threads whose work counted as that of the main thread
   std::uint64_t joined_ticks = 0;     ///< their time in marked code
 
@@ -60737,7 +60855,9 @@ struct explained_so_far {
   rules::call_table calls_by_kind;       ///< on rank 0
   base::pod_vector<rules::rank_code> code_of_rank;  ///< what this rank itself did
   rules::code_table code_of_all;         ///< on rank 0
-  rules::processor_use processor_before;  ///< what the scheduler did before the run began and in pauses
+  rules::processor_use
+      processor_before;  ///< what the scheduler did before the run began, in pauses, and in parts without records
+  rules::processor_use processor;         ///< what it did otherwise
   base::vector<kept_picture> pictures;   ///< on rank 0
   explain::outcome found;               ///< on rank 0: outcome of all complete epochs
   data_so_far data;
@@ -60798,6 +60918,9 @@ class epoch {
     if (!so_far_.continued) so_far_.here = machine_of(team_);
     all_.history.node = so_far_.here.number;
     bound(end);
+    const double recorded = base::seconds_of(all_.history.end_ns - all_.history.begin_ns),
+                 whole = recorded + base::seconds_of(unseen_ns_);
+    if (unseen_ns_ > 0) processor_ = so_far_.processor.plus(processor_.since(so_far_.processor), recorded / whole);
     if (all_.joined != nullptr) {
       so_far_.run.joined_threads += all_.joined->threads();
       so_far_.run.joined_ticks += all_.joined->ticks();
@@ -60838,7 +60961,13 @@ class epoch {
     so_far_.timeline->fold(all_.history, until_);
     so_far_.profile.fold(all_.history, so_far_.here, team_);
     gather_pictures(found, all_.history, process_.registry->config.path_order, team_);
-    if (process_.rank == 0) fold_pictures(so_far_.pictures, found);
+    if (process_.rank == 0) {
+      fold_pictures(so_far_.pictures, found);
+      const double ranks = process_.size;
+      so_far_.run.waiting.add(base::seconds_of(found.location_ns - so_far_.found.location_ns) / ranks,
+                              base::seconds_of(found.waiting_ns - so_far_.found.waiting_ns) / ranks,
+                              base::seconds_of(unseen_ns_));
+    }
     gather_calls(all_.history, so_far_.asked, all_.history.continues, team_, so_far_.calls);
     if (so_far_.data.analysis != nullptr) so_far_.data.analysis->fold(lossy_);
     return found;
@@ -60890,6 +61019,7 @@ class epoch {
     so_far_.continued = true;
     so_far_.end = end;
     so_far_.posted = process_.last_posting;
+    so_far_.processor = processor_;
     so_far_.processor_before = processor_use_of_process(process_).since(processor_);
     so_far_.resumed = core::cycle_clock::now();
     so_far_.run.pause_ticks += so_far_.resumed - end.leave;
@@ -60932,14 +61062,15 @@ class epoch {
     }
     part.before_ns = part.begin_ns - first_ns;
     part.end_ns = end != nullptr ? most[2] - cut_ns : raw(all_.end_ticks);
+    if (end == nullptr) unseen_ns_ = raw(all_.last_ticks) - raw(all_.end_ticks);
     if (end == nullptr || !lossy_) return;
     std::int64_t recorded_ns = std::min(part.end_ns, -most[4] - cut_ns);
     if (so_far_.continued) recorded_ns = std::max(recorded_ns, part.begin_ns);
-    const std::int64_t unseen_ns = part.end_ns - recorded_ns;
+    unseen_ns_ = part.end_ns - recorded_ns;
     part.end_ns = std::max(recorded_ns, part.begin_ns);
-    cut_ns += unseen_ns;
-    so_far_.run.unseen_ns += unseen_ns;
-    if (all_.closed && !all_.full) so_far_.run.skipped_ns += unseen_ns;
+    cut_ns += unseen_ns_;
+    so_far_.run.unseen_ns += unseen_ns_;
+    if (all_.closed && !all_.full) so_far_.run.skipped_ns += unseen_ns_;
   }
 
   // When recording begins again (ticks) after a pause that has taken `ticks`; 0: it does not stop. Until then the program runs long
@@ -60976,6 +61107,7 @@ class epoch {
   explain::options settings_;
   std::string unnamed_;
   std::int64_t clock_error_ns_ = 0;
+  std::int64_t unseen_ns_ = 0;  ///< without records, at the end of the epoch
   std::uint64_t until_ = 0;  ///< last tick of the epoch
   bool lossy_ = false, left_out_ = false;
 };
@@ -61891,6 +62023,7 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   const data_so_far& data = now.so_far().data;
   if (data.not_linked) facts.warnings.push_back(data_not_analysed);
   explain::outcome found = now.explain();
+  if (now.so_far().run.skipped_ns != 0) facts.waiting_of_all = now.so_far().run.waiting.of_all();
   if (!now.unnamed().empty()) facts.warnings.push_back(now.unnamed());
   rules::contribution contributions = now.contribute(true);
   const base::pod_vector<unseen_block> unseen = gather_unseen(now.records(), process.registry->sites, now.team());
@@ -61920,6 +62053,9 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
                     unknown.sharing, facts);
   }
   reports::result result = reports::assemble(found, names, std::move(facts), advice);
+  const reports::run_ledger& ledger = result.ledger;
+  if (ledger.overhead.calibrated && ledger.seconds > 0)
+    result.run.waiting_of_all = without_overhead(result.run.waiting_of_all, ledger.overhead.most_seconds() / ledger.seconds);
   result.unseen = named(unseen, names);
   unknown_so_far.name(unknown, names);
   unknown_so_far.files().name(files, names);

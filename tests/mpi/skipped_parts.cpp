@@ -9,6 +9,8 @@
 // json skipped.json
 // stderr ~ of\s+which\s+[0-9.]+ m?s\s+\([0-9.]+ %\)\s+is\s+explained
 // stderr ~ efficiency\s+of\s+what\s+is\s+explained:
+// stderr ~ in\s+the\s+whole\s+run\s+[0-9.]+ %\s+to\s+[0-9.]+ %\s+of\s+rank\s+time\s+is\s+waiting
+// stderr ~ of\s+the\s+[0-9.]+ m?s\s+that\s+are\s+explained
 // stderr ~ WHYWAIT_PAUSES:\s+[0-9.]+ m?s\s+of\s+the\s+run\s+were\s+not\s+recorded
 // stderr ~ while\s+nothing\s+was\s+recorded,\s+all\s+ranks\s+ran\s+prepare
 // stderr !~ record\s+buffer\s+was\s+full
@@ -22,7 +24,7 @@
 int main(int argc, char** argv) {
   partly::stamps own(argc, argv);
   int value = 0;
-  for (int step = 0; step < 4000; ++step) {
+  for (int step = 0; step < 12000; ++step) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double began = MPI_Wtime();
     if (own.rank == 0) {
@@ -44,5 +46,9 @@ int main(int argc, char** argv) {
   good = partly::within("part without records", unseen, 0.5, 0.49) && good;
   // A pause may take longer than the one before; without the setting pauses take as long as the run.
   good = partly::within("part of the pauses", pauses, 0.05, 0.05) && good;
+  const auto [low, high] = r.range("waiting_of_all");
+  const double middle = (low + high) / 2, error = (high - low) / 2;
+  good = partly::within("waiting of the whole run", middle, own.waited / own.ran, error + 0.005) && good;
+  good = partly::within("error of that", error, 0.1, 0.0999) && good;
   return good ? 0 : 1;
 }

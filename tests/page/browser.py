@@ -34,7 +34,7 @@ CONTRAST = """(() => {
   }
   return bad.slice(0, 5);
 })()"""
-MODES = {"light": {}, "dark": {"dark": True}, "phone": {"width": 390, "height": 844},
+MODES = {"light": {}, "dark": {"dark": True}, "narrow": {"width": 1130}, "tablet": {"width": 800}, "phone": {"width": 390, "height": 844},
          "dark phone": {"width": 390, "height": 844, "dark": True}}
 VISIBLE_WAITS = "[...document.querySelectorAll('article.wait')].filter(e => e.offsetParent).map(e => e.id)"
 FOCUSABLE = "a[href],button,input,summary,[tabindex='0']"
@@ -198,6 +198,8 @@ class Test:
     def fits(self, page, width):
         needed = page.run("document.documentElement.scrollWidth")
         self.expect(needed <= width, "needs", needed, "pixels of", width)
+        hidden = page.run("(toc => toc.scrollWidth - toc.clientWidth)(document.getElementById('toc'))")
+        self.expect(hidden <= 0 or width < 700, "the contents need", hidden, "more pixels than", width)
 
     def keyboard(self, page):
         """Tab reaches everything that can be used; the focus is seen; Enter on a tile and arrows in maps work."""

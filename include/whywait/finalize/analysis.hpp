@@ -45,6 +45,7 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   const data_so_far& data = now.so_far().data;
   if (data.not_linked) facts.warnings.push_back(data_not_analysed);
   explain::outcome found = now.explain();
+  if (now.so_far().run.skipped_ns != 0) facts.waiting_of_all = now.so_far().run.waiting.of_all();
   if (!now.unnamed().empty()) facts.warnings.push_back(now.unnamed());
   rules::contribution contributions = now.contribute(true);
   const base::pod_vector<unseen_block> unseen = gather_unseen(now.records(), process.registry->sites, now.team());
@@ -74,6 +75,9 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
                     unknown.sharing, facts);
   }
   reports::result result = reports::assemble(found, names, std::move(facts), advice);
+  const reports::run_ledger& ledger = result.ledger;
+  if (ledger.overhead.calibrated && ledger.seconds > 0)
+    result.run.waiting_of_all = without_overhead(result.run.waiting_of_all, ledger.overhead.most_seconds() / ledger.seconds);
   result.unseen = named(unseen, names);
   unknown_so_far.name(unknown, names);
   unknown_so_far.files().name(files, names);

@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
+#include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/clocks/virtual_clocks.hpp>
 #include <whywait/coverage/names/code_blocks.hpp>
@@ -53,7 +54,9 @@ struct explained_so_far {
   rules::call_table calls_by_kind;       ///< on rank 0
   base::pod_vector<rules::rank_code> code_of_rank;  ///< what this rank itself did
   rules::code_table code_of_all;         ///< on rank 0
-  rules::processor_use processor_before;  ///< what the scheduler did before the run began and in pauses
+  rules::processor_use
+      processor_before;  ///< what the scheduler did before the run began, in pauses, and in parts without records
+  rules::processor_use processor;         ///< what it did otherwise
   base::vector<kept_picture> pictures;   ///< on rank 0
   explain::outcome found;               ///< on rank 0: outcome of all complete epochs
   data_so_far data;
@@ -114,6 +117,9 @@ class epoch {
     if (!so_far_.continued) so_far_.here = machine_of(team_);
     all_.history.node = so_far_.here.number;
     bound(end);
+    const double recorded = base::seconds_of(all_.history.end_ns - all_.history.begin_ns),
+                 whole = recorded + base::seconds_of(unseen_ns_);
+    if (unseen_ns_ > 0) processor_ = so_far_.processor.plus(processor_.since(so_far_.processor), recorded / whole);
     if (all_.joined != nullptr) {
       so_far_.run.joined_threads += all_.joined->threads();
       so_far_.run.joined_ticks += all_.joined->ticks();
@@ -154,7 +160,13 @@ class epoch {
     so_far_.timeline->fold(all_.history, until_);
     so_far_.profile.fold(all_.history, so_far_.here, team_);
     gather_pictures(found, all_.history, process_.registry->config.path_order, team_);
-    if (process_.rank == 0) fold_pictures(so_far_.pictures, found);
+    if (process_.rank == 0) {
+      fold_pictures(so_far_.pictures, found);
+      const double ranks = process_.size;
+      so_far_.run.waiting.add(base::seconds_of(found.location_ns - so_far_.found.location_ns) / ranks,
+                              base::seconds_of(found.waiting_ns - so_far_.found.waiting_ns) / ranks,
+                              base::seconds_of(unseen_ns_));
+    }
     gather_calls(all_.history, so_far_.asked, all_.history.continues, team_, so_far_.calls);
     if (so_far_.data.analysis != nullptr) so_far_.data.analysis->fold(lossy_);
     return found;
@@ -206,6 +218,7 @@ class epoch {
     so_far_.continued = true;
     so_far_.end = end;
     so_far_.posted = process_.last_posting;
+    so_far_.processor = processor_;
     so_far_.processor_before = processor_use_of_process(process_).since(processor_);
     so_far_.resumed = core::cycle_clock::now();
     so_far_.run.pause_ticks += so_far_.resumed - end.leave;
@@ -248,14 +261,15 @@ class epoch {
     }
     part.before_ns = part.begin_ns - first_ns;
     part.end_ns = end != nullptr ? most[2] - cut_ns : raw(all_.end_ticks);
+    if (end == nullptr) unseen_ns_ = raw(all_.last_ticks) - raw(all_.end_ticks);
     if (end == nullptr || !lossy_) return;
     std::int64_t recorded_ns = std::min(part.end_ns, -most[4] - cut_ns);
     if (so_far_.continued) recorded_ns = std::max(recorded_ns, part.begin_ns);
-    const std::int64_t unseen_ns = part.end_ns - recorded_ns;
+    unseen_ns_ = part.end_ns - recorded_ns;
     part.end_ns = std::max(recorded_ns, part.begin_ns);
-    cut_ns += unseen_ns;
-    so_far_.run.unseen_ns += unseen_ns;
-    if (all_.closed && !all_.full) so_far_.run.skipped_ns += unseen_ns;
+    cut_ns += unseen_ns_;
+    so_far_.run.unseen_ns += unseen_ns_;
+    if (all_.closed && !all_.full) so_far_.run.skipped_ns += unseen_ns_;
   }
 
   // When recording begins again (ticks) after a pause that has taken `ticks`; 0: it does not stop. Until then the program runs long
@@ -292,6 +306,7 @@ class epoch {
   explain::options settings_;
   std::string unnamed_;
   std::int64_t clock_error_ns_ = 0;
+  std::int64_t unseen_ns_ = 0;  ///< without records, at the end of the epoch
   std::uint64_t until_ = 0;  ///< last tick of the epoch
   bool lossy_ = false, left_out_ = false;
 };

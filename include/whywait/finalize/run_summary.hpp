@@ -8,6 +8,7 @@
 #include <whywait/finalize/other_threads.hpp>
 #include <whywait/finalize/team.hpp>
 #include <whywait/finalize/unseen_openmp.hpp>
+#include <whywait/finalize/waiting_sample.hpp>
 #include <whywait/record/location.hpp>
 #include <whywait/record/mismatch.hpp>
 #include <whywait/report/model.hpp>
@@ -78,6 +79,7 @@ struct run_so_far {
   std::int64_t unseen_ns = 0;  ///< of that, the parts without records
   std::int64_t skipped_ns = 0; ///< of that, the parts that were left out for WHYWAIT_PAUSES; of this rank
   std::uint64_t pause_ticks = 0;  ///< pauses of this rank
+  waiting_sample waiting;  ///< on rank 0
   std::int64_t joined_threads = 0;    ///< threads whose work counted as that of the main thread
   std::uint64_t joined_ticks = 0;     ///< their time in marked code
 

@@ -27,7 +27,7 @@ inline std::string headline(const result& r, double waiting = 0) {
   head += " · " + base::counted(run.ranks, base::rank_noun());
   if (run.locations > run.ranks) head += " · " + base::counted(run.locations, "thread");
   head += " · " + base::duration(run.seconds);
-  if (run.unseen_seconds > 0.01 * run.seconds) head += ", of which " + explained_words(run) + " explained";
+  if (run.partly_explained()) head += ", of which " + explained_words(run) + " explained";
   if (waiting > 0) head += " · " + base::percent(waiting) + " waiting";
   if (run.origin.date.size() >= 16) head += " · " + run.origin.date.substr(0, 10) + " " + run.origin.date.substr(11, 5);
   if (run.partial) head += " · PARTIAL";

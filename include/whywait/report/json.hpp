@@ -107,6 +107,8 @@ void write_run(Writer& out, const result& r) {
         .member("least_wait_seconds", run.least_wait_seconds);
   if (run.interposed_calls > 0) out.member("interposed_calls", run.interposed_calls);
   if (run.unseen_seconds > 0) out.member("unseen_seconds", run.unseen_seconds);
+  const share_range& all = run.waiting_of_all;
+  if (all.high > 0) out.key("waiting_of_all").begin_array().value(all.low).value(all.high).end_array();
   if (run.unrecorded.matter())
     out.member("unrecorded_seconds", run.unrecorded.seconds).member("unrecorded_share", run.unrecorded.share);
   if (run.late.matters(run.seconds))

@@ -47,7 +47,7 @@ inline std::string efficiency_text(const explain::efficiencies& e, const efficie
 inline std::string efficiency_words(const result& r) {
   const explain::efficiencies& e = r.ledger.efficiency;
   std::string text = is_weakened(r) ? efficiency_text(e, ranges_of(e, r.not_understood, r.ledger.seconds)) : efficiency_text(e);
-  if (r.run.unseen_seconds > 0.01 * r.run.seconds) text.insert(text.find(' '), " of what is explained:");
+  if (r.run.partly_explained()) text.insert(text.find(' '), " of what is explained:");
   return text;
 }
 
@@ -55,7 +55,7 @@ inline std::string efficiency_words(const result& r) {
 inline std::string overhead_text(const run_ledger& r) {
   const overhead_section& o = r.overhead;
   if (!o.calibrated || !(r.seconds > 0)) return {};
-  const double most = o.bound_seconds + o.error_seconds;
+  const double most = o.most_seconds();
   const std::string bound = "at most " + base::duration(most, 2) + " (" + base::percent(most / r.seconds) + ")";
   std::string parts;
   if (o.poll_seconds > 0.001 * r.seconds)

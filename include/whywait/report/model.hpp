@@ -51,6 +51,11 @@ struct late_start {
   bool matters(double run_seconds) const noexcept { return wait_seconds >= 0.5 && wait_seconds >= 0.1 * run_seconds; }
 };
 
+/// A share with its error; unknown if both are 0.
+struct share_range {
+  double low = 0, high = 0;  ///< 0 to 1
+};
+
 /// Facts about the run, independent of MPI. The caller sets the first group; `assemble` sets the second from the
 /// outcome.
 struct run_facts {
@@ -86,6 +91,7 @@ struct run_facts {
   std::int64_t locations = 0;  ///< threads that called MPI
   double seconds = 0;  ///< duration of the longest location, or the caller's value if that is larger
   double unseen_seconds = 0;  ///< part of `seconds` without records: buffer full, analysis failed, or WHYWAIT_PAUSES
+  share_range waiting_of_all;  ///< of rank time, estimated for parts that WHYWAIT_PAUSES left out
   double location_seconds =
       0;  ///< rank time: that of the ranks, and of further threads from their first to their last MPI call
   double waiting_seconds = 0;  ///< sum of all waits
@@ -96,6 +102,11 @@ struct run_facts {
   std::int64_t unmatched = 0;  ///< messages without a partner
   base::vector<explain::progress_fact> progress;  ///< messages that need their partner in MPI
   std::int64_t clock_violations = 0;  ///< causes recorded after the end of their wait
+
+  /// The part of `seconds` with records: of this all savings are.
+  double explained_seconds() const noexcept { return seconds - unseen_seconds; }
+  /// Whether statements must say that they are about a part of the run.
+  bool partly_explained() const noexcept { return unseen_seconds > 0.01 * seconds; }
 };
 
 /// Sets what the machine does not count. `offered`: a bit for each core::code_count; 0: not known. `refused`: an errno; negative:

@@ -38,6 +38,9 @@ struct overhead_section {
   double poll_seconds = 0;            ///< most of one rank: tests and probes that found nothing, which leave no record
   std::int64_t inversions = 0;        ///< calls in which another message would have arrived first without measuring
   std::int64_t pauses = 0;            ///< number of pauses between epochs
+
+  /// By how much measuring made the run longer at most.
+  double most_seconds() const noexcept { return bound_seconds + error_seconds; }
 };
 
 /// All explained waiting, divided by its origin, by its effect, and the part without a cause.

@@ -180,7 +180,8 @@ class short_writer {
     if (shown != 0) to.blank();
   }
   bool worth_a_finding(const finding& f) const noexcept {
-    return f.problem->saving_seconds >= least_share * r_.run.seconds || f.seconds >= least_part * r_.run.location_seconds;
+    return f.problem->saving_seconds >= least_share * r_.run.explained_seconds() ||
+           f.seconds >= least_part * r_.run.location_seconds;
   }
   std::string colour_of(const std::string& text) const {
     const std::size_t at = text.find("\n    try: ");
@@ -308,7 +309,7 @@ class short_writer {
       out += ", not counted on this machine: " + list_of_not_counted(run);
     const overhead_section& o = r_.ledger.overhead;
     if (o.calibrated && r_.ledger.seconds > 0) {
-      const double most = o.bound_seconds + o.error_seconds;
+      const double most = o.most_seconds();
       out += ", measuring took at most " + base::duration(most, 2) + " (" + base::percent(most / r_.ledger.seconds) + ")";
     }
     if (run.pause_seconds > 0.1 * run.seconds)

@@ -49,7 +49,7 @@ class text_writer {
       warnings();
       return std::move(out_);
     }
-    const bool quiet = is_quiet(r_, o_), partly = run.unseen_seconds > 0.01 * run.seconds;
+    const bool quiet = is_quiet(r_, o_), partly = run.partly_explained();
     if (!quiet)
       head += " · " + base::percent(waiting_share(run)) + " of " + (partly ? std::string("that") : base::rank_time()) +
               " is waiting (" + base::duration(run.waiting_seconds) + ")";

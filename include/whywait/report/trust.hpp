@@ -162,39 +162,30 @@ inline std::string late_start_words(const result& r) {
          " after its process began; code ahead of MPI_Init is not recorded";
 }
 
-/// "12 % of rank time (3.1 s) is input and output: MPI_File_write_all (dump.cpp:12), ..."; empty below 1 %.
-inline std::string files_words(const result& r) {
-  const double share = share_of(r.files, r.run.location_seconds);
+/// "12 % of rank time (3.1 s) is input and output: MPI_File_write_all (dump.cpp:12), ..."; empty below 1 %. `what`: from "is" on.
+inline std::string time_words(const result& r, const mpi_time& t, const char* what) {
+  const double share = share_of(t, r.run.location_seconds);
   if (share < least_mpi_time) return {};
-  return base::percent(share) + " of rank time (" + base::duration(r.files.seconds) +
-         ") is input and output: " + calls_text(r.files.calls);
+  return base::joined({base::percent(share), " of ", base::rank_time(), " (", base::duration(t.seconds), ") ", what, ": ",
+                       calls_text(t.calls)});
 }
-
-/// "96 % of thread time (0.3 s) is asleep or yields the processor, which counts as code: usleep in backoff (app.cpp:12), ..."; empty below
-/// 1 %. It may also be a loop that waits.
+inline std::string files_words(const result& r) { return time_words(r, r.files, "is input and output"); }
+/// It may also be a loop that waits.
 inline std::string asleep_words(const result& r) {
-  const double share = share_of(r.asleep, r.run.location_seconds);
-  if (share < least_mpi_time) return {};
-  return base::percent(share) + " of " + base::rank_time() + " (" + base::duration(r.asleep.seconds) +
-         ") is asleep or yields the processor, which counts as code: " + calls_text(r.asleep.calls);
+  return time_words(r, r.asleep, "is asleep or yields the processor, which counts as code");
 }
-
-/// "42 % of thread time (0.3 s) waits for input, ...: read in evaluate (app.cpp:12), ..."; empty below 1 %.
 inline std::string outside_words(const result& r) {
-  const double share = share_of(r.outside, r.run.location_seconds);
-  if (share < least_mpi_time) return {};
-  return base::percent(share) + " of " + base::rank_time() + " (" + base::duration(r.outside.seconds) +
-         ") waits for input, signals or processes, or until a time limit, which is not explained: " +
-         calls_text(r.outside.calls);
+  return time_words(r, r.outside, "waits for input, signals or processes, or until a time limit, which is not explained");
+}
+inline std::string other_worlds_words(const result& r) {
+  return time_words(
+      r, r.other_worlds,
+      "waits for processes of another world (MPI_Comm_spawn, MPI_Comm_connect), whose reports tell what they did");
 }
 
-/// "33 % of rank time (0.3 s) waits for processes of another world, ...: MPI_Recv (spawn.cpp:12), ..."; empty below 1 %.
-inline std::string other_worlds_words(const result& r) {
-  const double share = share_of(r.other_worlds, r.run.location_seconds);
-  if (share < least_mpi_time) return {};
-  return base::percent(share) + " of rank time (" + base::duration(r.other_worlds.seconds) +
-         ") waits for processes of another world (MPI_Comm_spawn, MPI_Comm_connect), whose reports tell what they did: " +
-         calls_text(r.other_worlds.calls);
+/// What shares of wall time are shares of.
+inline const char* explained_whole(const run_facts& run) noexcept {
+  return run.partly_explained() ? "what is explained" : "the run";
 }
 
 /// Bytes that the ranks sent. `also_network`: also those to other machines.
@@ -215,16 +206,26 @@ inline std::string transfer_words(const result& r) {
   if (share <= 1 - least_efficiency) return {};
   const auto call = std::find_if(r.ledger.critical_path.begin(), r.ledger.critical_path.end(),
                                  [](const critical_entry& c) { return c.kind == "call"; });
-  return base::percent(share) + " of the run (" + base::duration(share * r.ledger.seconds) + ") is not waiting but transfer (" +
-         base::memory(bytes_sent(r, true)) + " sent) or time of the MPI library itself" +
-         (call == r.ledger.critical_path.end() ? "" : ", above all in " + brief_call_text(call->where));
+  return base::joined({base::percent(share), " of ", explained_whole(r.run), " (", base::duration(share * r.ledger.seconds),
+                       ") is not waiting but transfer (", base::memory(bytes_sent(r, true)),
+                       " sent) or time of the MPI library itself",
+                       call == r.ledger.critical_path.end() ? "" : ", above all in " + brief_call_text(call->where)});
+}
+
+/// "in the whole run 32 to 38 % of rank time is waiting, if parts that were not recorded are like those beside them"; empty without
+/// such parts.
+inline std::string whole_run_words(const result& r) {
+  const share_range& all = r.run.waiting_of_all;
+  if (all.high <= 0) return {};
+  return base::joined({"in the whole run ", base::percent(all.low), " to ", base::percent(all.high), " of ", base::rank_time(),
+                       " is waiting, if parts that were not recorded are like those beside them"});
 }
 
 /// What else the first lines say where it matters, most serious first.
 inline base::vector<std::string> remarks(const result& r) {
   base::vector<std::string> all;
-  for (std::string (*const words)(const result&) :
-       {&late_start_words, &other_worlds_words, &files_words, &transfer_words, &asleep_words, &outside_words}) {
+  for (std::string (*const words)(const result&) : {&whole_run_words, &late_start_words, &other_worlds_words, &files_words,
+                                                    &transfer_words, &asleep_words, &outside_words}) {
     all.push_back(words(r));
     if (all.back().empty()) all.pop_back();
   }
@@ -269,7 +270,7 @@ inline double crowded_transfers(const result& r) noexcept {
   if (s.processors <= 0 || s.ranks <= s.processors || r.run.threads_only || !(r.ledger.efficiency.parallel > 0)) return 0;
   constexpr double slow_copy = 1e9;  // bytes per second that any processor copies
   const double copies = 2 * bytes_sent(r, false) / slow_copy / static_cast<double>(std::max<std::int64_t>(1, r.run.ranks));
-  const double transfers = std::min(copies, std::max(0.0, 1 - r.ledger.efficiency.transfer) * r.run.seconds);
+  const double transfers = std::min(copies, std::max(0.0, 1 - r.ledger.efficiency.transfer) * r.run.explained_seconds());
   return transfers * (static_cast<double>(s.ranks) / static_cast<double>(s.processors) - 1);
 }
 
@@ -279,7 +280,7 @@ inline double crowded_transfers(const result& r) noexcept {
 inline saving_range range_of(const result& r, const verdict_entry& v) noexcept {
   if (!v.problem.empty() || r.run.ranks <= 0) return {v.saving_seconds, v.saving_seconds};
   if (!saves_more(r)) return {std::max(0.0, v.saving_seconds - crowded_transfers(r)), v.saving_seconds};
-  const double high = std::min(std::max(v.saving_seconds, v.excess_seconds), r.run.seconds);
+  const double high = std::min(std::max(v.saving_seconds, v.excess_seconds), r.run.explained_seconds());
   const double without = r.not_understood.sharing.seconds / static_cast<double>(r.run.ranks);
   return {std::max(0.0, std::min(v.saving_seconds, v.excess_seconds - without)), high};
 }
@@ -288,17 +289,18 @@ inline saving_range range_of(const result& r, const verdict_entry& v) noexcept {
 inline std::string sentence(const result& r, const verdict_entry& v) {
   const saving_range s = range_of(r, v);
   const std::string low = base::duration(s.low, 2), high = base::duration(s.high, 2);
-  const bool at_most = !v.predicted || s.low < detail::least_share * r.run.seconds;
+  const bool at_most = !v.predicted || s.low < detail::least_share * r.run.explained_seconds();
   const bool differ = !at_most && low != high;
-  return v.claim + " would shorten the run by " +
-         (at_most   ? (v.at_least ? "about " : "up to ") + high
-          : !differ ? (v.at_least          ? "at least"
-                       : v.problem.empty() ? "about"
-                                           : predicted_words(r)) +
-                          (" " + high)
-                    : low + " to " + high + (v.at_least ? " or more" : "")) +
-         " of " + base::duration(r.run.seconds, 2) +
-         (differ && !saves_more(r) ? " (more ranks than processors: copies at the same time may take longer)" : "");
+  const char* const bound = at_most             ? (v.at_least ? "about" : "up to")
+                            : v.at_least        ? "at least"
+                            : v.problem.empty() ? "about"
+                                                : predicted_words(r);
+  const bool partly = r.run.partly_explained();
+  return base::joined(
+      {v.claim, " would shorten the run by ", differ ? low : bound, differ ? " to " : " ", high,
+       differ && v.at_least ? " or more" : "", partly ? " of the " : " of ", base::duration(r.run.explained_seconds(), 2),
+       partly ? " that are explained" : "",
+       differ && !saves_more(r) ? " (more ranks than processors: copies at the same time may take longer)" : ""});
 }
 
 /// Why there is no verdict; empty if there is one, or if `unknown_words` gives the reason.
@@ -311,7 +313,7 @@ inline std::string no_verdict_words(const result& r) {
     for (const advice_entry& a : w.advice) most = std::max(most, a.saving_seconds);
   for (const advice_entry& a : r.problems) most = std::max(most, a.saving_seconds);
   std::string none = "no verdict: no change is known that would shorten the run by 2 % or more";
-  if (most > 0 && most < r.run.seconds) none += "; the best advice below saves at most " + base::duration(most, 2);
+  if (most > 0 && most < r.run.explained_seconds()) none += "; the best advice below saves at most " + base::duration(most, 2);
   return r.run.threads_only ? none + "; " + loops_words() : none;
 }
 

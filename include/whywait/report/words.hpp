@@ -28,7 +28,7 @@ inline std::string pattern_words(std::string pattern) {
 /// The explained part of a partly recorded run: "10.2 ms (0.4 %) is", "nothing is".
 inline std::string explained_words(const run_facts& run) {
   if (run.location_seconds <= 0) return "nothing is";
-  return base::duration(run.seconds - run.unseen_seconds) + " (" + base::percent(1 - run.unseen_seconds / run.seconds) + ") is";
+  return base::duration(run.explained_seconds()) + " (" + base::percent(run.explained_seconds() / run.seconds) + ") is";
 }
 
 /// Replaces "nothing worth changing" if most waits may be in the part that was not recorded. `share`: of waiting.

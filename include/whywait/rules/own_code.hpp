@@ -51,6 +51,17 @@ struct processor_use {
             refused,
             processors};
   }
+  /// This and `part` (0 to 1) of what happened `later`; the processors of `later`.
+  processor_use plus(const processor_use& later, double part) const noexcept {
+    const auto of = [part](std::int64_t count) { return static_cast<std::int64_t>(part * static_cast<double>(count)); };
+    return {ran_ns + of(later.ran_ns),
+            ran_times + of(later.ran_times),
+            delay_ns + of(later.delay_ns),
+            own_delay_ns + of(later.own_delay_ns),
+            later.offered,
+            later.refused,
+            later.processors};
+  }
   /// The part of `delay_ns` that held the rank up. A rank that yields its processor while it waits in MPI is ready all the
   /// time and gets one as soon as it needs it. It runs for microseconds at a time; one that spins, for milliseconds.
   std::int64_t held_up_ns() const noexcept {

@@ -8,9 +8,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 
 namespace partly {
 
@@ -21,13 +23,20 @@ class report {
     text_.assign(std::istreambuf_iterator<char>(in), {});
   }
   /// The first number with that name; 0 without one.
-  double operator[](const char* name) const {
-    const std::size_t at = text_.find("\"" + std::string(name) + "\":");
-    if (at == std::string::npos) return 0;
-    return std::atof(text_.c_str() + at + std::string(name).size() + 3);
+  double operator[](const char* name) const { return std::atof(value_of(name)); }
+  /// The first two numbers of the list with that name; 0 without one.
+  std::pair<double, double> range(const char* name) const {
+    const char* const list = std::strchr(value_of(name), '[');
+    double low = 0, high = 0;
+    if (list != nullptr) std::sscanf(list, "[ %lf , %lf", &low, &high);
+    return {low, high};
   }
 
  private:
+  const char* value_of(const char* name) const {
+    const std::size_t at = text_.find("\"" + std::string(name) + "\":");
+    return at == std::string::npos ? "" : text_.c_str() + at + std::strlen(name) + 3;
+  }
   std::string text_;
 };
 

@@ -68,6 +68,19 @@ TEST_CASE("the verdict names rank, factor, block and saving") {
         "about 1.5 s of 10 s");
 }
 
+TEST_CASE("a run of which a part is explained: savings are savings of that part, and the whole run has an estimate") {
+  reports::result r = with({balance_of(compute, 3, 8, 6, 20, 1.5)});
+  r.run.seconds = 100;
+  r.run.unseen_seconds = 90;
+  CHECK(first_sentence(r) ==
+        "rank 3 takes 3.0 times as long as the others in compute_interior (halo.cpp:88): balancing it would shorten the run by "
+        "about 1.5 s of the 10 s that are explained");
+  CHECK(reports::whole_run_words(r) == "");
+  r.run.waiting_of_all = {0.321, 0.384};
+  CHECK(reports::whole_run_words(r) ==
+        "in the whole run 32 % to 38 % of rank time is waiting, if parts that were not recorded are like those beside them");
+}
+
 TEST_CASE("a verdict names the threads that take longer") {
   explain::balance_answer b = balance_of(compute, 3, 8, 6, 20, 1.5);
   b.thread = 2;

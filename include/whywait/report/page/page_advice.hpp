@@ -30,7 +30,8 @@ inline void advice_item(const page_context& p, const listed_advice& l) {
     out.put(
         "<b>$</b><small>$$</small><span class=\"track\" aria-hidden=\"true\"><i class=\"bar\" style=\"width:$\"></i></span>",
         as_time(a.saving_seconds), saving_bound_words(p.r, a),
-        ", " + base::percent(p.share_of_run(a.saving_seconds)) + " of the run", as_width(p.share_of_run(a.saving_seconds)));
+        ", " + base::percent(p.share_of_run(a.saving_seconds)) + " of " + explained_whole(p.r.run),
+        as_width(p.share_of_run(a.saving_seconds)));
   } else {
     out.put("<small>saving unknown</small>");
   }

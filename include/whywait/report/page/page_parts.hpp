@@ -31,7 +31,10 @@ struct page_context {
   html_writer& out;
   source_book& sources;
 
-  double share_of_run(double seconds) const noexcept { return r.run.seconds > 0 ? seconds / r.run.seconds : 0; }
+  /// Without parts that were not recorded.
+  double share_of_run(double seconds) const noexcept {
+    return r.run.explained_seconds() > 0 ? seconds / r.run.explained_seconds() : 0;
+  }
   double share_of_rank_time(double seconds) const noexcept {
     return r.run.location_seconds > 0 ? seconds / r.run.location_seconds : 0;
   }

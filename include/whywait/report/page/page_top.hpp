@@ -57,14 +57,15 @@ inline void verdicts(const page_context& p) {
   if (!r.verdict.empty()) {
     const verdict_entry& v = r.verdict[0];
     const saving_range s = range_of(r, v);
-    const double left = std::max(0.0, r.run.seconds - s.high);
-    const std::string about = s.low < s.high ? base::duration(left) + " to " + base::duration(r.run.seconds - s.low)
+    const double left = std::max(0.0, r.run.explained_seconds() - s.high);
+    const std::string about = s.low < s.high ? base::duration(left) + " to " + base::duration(r.run.explained_seconds() - s.low)
                               : !v.predicted ? base::duration(left) + " at best"
                               : v.at_least   ? base::duration(left) + " or less"
                               : v.problem.empty() || !saves_more(r) ? "about " + base::duration(left)
                                                                     : base::duration(left) + " or less";
     out.put("<ul class=\"runs\" aria-label=\"Wall time\">");
-    run_bar(p, "now", "this run", r.run.seconds, r.run.seconds, "");
+    const double now = r.run.explained_seconds();
+    run_bar(p, "now", r.run.partly_explained() ? "explained" : "this run", now, now, "");
     run_bar(p, "then", "without that", left, left, about);
     out.put("</ul>");
   }
@@ -82,8 +83,7 @@ inline void notices(const page_context& p) {
     if (!words.empty()) p.out.put("<p class=\"note\" role=\"note\">$</p>", sentence_of(words));
   };
   if (r.run.partial) note("Partial: the program did not finish; the report covers what was recorded until its end.");
-  if (r.run.unseen_seconds > 0.01 * r.run.seconds)
-    note("Of " + base::duration(r.run.seconds) + " " + explained_words(r.run) + " explained.");
+  if (r.run.partly_explained()) note("Of " + base::duration(r.run.seconds) + " " + explained_words(r.run) + " explained.");
   if (shares_processors(r)) note(sharing_words(r) + ".");
   if (is_weakened(r)) {
     const std::string words = unknown_words(r);  // may end with "..."

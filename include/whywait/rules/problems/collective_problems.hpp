@@ -72,7 +72,7 @@ declare problem for wait_at_create parameters (
 declare composite event wait_at_finalize member ( wait as w ) when w.pattern = 'wait_at_finalize';
 declare problem for wait_at_finalize parameters (
   name = "wait_at_finalize",
-  description = "{w.waiting_ranks} were done before {w.late_ranks} and waited in {w.operation}.",
+  description = "{w.waiting_ranks} came before {w.late_ranks} and waited in {w.operation}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": giving the others some of its work"),
   advice = if(w.blocks_count = 0, "give some work of {w.late_ranks} to the ranks that finish first",
            "give some of {w.blocks} to the ranks that finish first"),
