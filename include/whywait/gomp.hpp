@@ -65,6 +65,13 @@ struct region {
   team* of;
 };
 
+/// Where the code of all regions is called, so that a call site in it is the same on all threads: in `run_member` the compiler may write the
+/// call once for thread 0 and once for the others.
+__attribute__((noinline, section("whywait_gomp_text"))) inline void call_body(body function, void* data) {
+  function(data);
+  __asm__ volatile("");  // else the call is a jump
+}
+
 // In a section of its own, whose bounds the linker provides.
 __attribute__((noinline, section("whywait_gomp_text"))) inline void run_member(void* data) {
   const region& in = *static_cast<const region*>(data);
@@ -72,7 +79,7 @@ __attribute__((noinline, section("whywait_gomp_text"))) inline void run_member(v
   begin_member(in.of, number, static_cast<uint32_t>(omp_get_num_threads()));
   const void* const outer = region_place;
   region_place = in.of->address;
-  in.function(in.data);
+  call_body(in.function, in.data);
   region_place = outer;
   if (number != 0) end_member();
   else come_to_barrier(team_site(core::mpi_call::omp_parallel_end, in.of->address));

@@ -20148,6 +20148,7 @@ struct location_history {
   std::uint64_t absent = 0;  ///< clock ticks in which its thread did not exist (thread_book)
   std::uint64_t opened = 0;  ///< when the thread began, if it left no record of that; clock ticks, 0: not known
   std::vector<stable_key> call_sites;  ///< meaning of sync_record::site
+  std::vector<stable_key> code_sites;  ///< the same for the code that follows; empty: equal
   chunked_view<const order_segment> order;  ///< with WHYWAIT_PATH=order, by record
   chunked_view<const order_node> order_nodes;  ///< meaning of order_segment::first
   std::vector<call_overhead> call_overheads;  ///< by mpi_call, in addition to the records; empty: none
@@ -20156,6 +20157,12 @@ struct location_history {
   std::uint64_t carried = 0;  ///< the first records: from earlier epochs, seen before
   bool whole = true;  ///< its time is that of the rank; false: a further thread, which counts from its first to its last call
 };
+
+/// What names the begin of the code that follows a call; 0 beyond the table.
+inline stable_key code_after(const location_history& location, std::uint32_t site) noexcept {
+  const std::vector<stable_key>& keys = location.code_sites.empty() ? location.call_sites : location.code_sites;
+  return site < keys.size() ? keys[site] : 0;
+}
 
 /// What recording a call costs at this location; nothing if it is not known.
 inline call_overhead overhead_of(const location_history& location, mpi_call call) noexcept {
@@ -20360,7 +20367,7 @@ struct thread_of_rank {
 /// What balancing one block would save, over the ranks that run it, or over their threads if several threads of a rank do.
 struct balance_answer {
   core::stable_key block = 0;  ///< unmarked_key(), a key of unmarked code between two functions or after a call, or a block
-  core::stable_key piece = 0;  ///< the block, or the longest of the blocks of that rank that it joins
+  core::stable_key piece = 0;  ///< the block, or of those that it joins the one of which that rank has most above the mean
   core::stable_key first = 0, second = 0;  ///< call sites around a single piece of unmarked code
   core::stable_key joined = 0;             ///< key of all code between the same functions as that piece; 0: not known
   std::int32_t rank = 0, thread = 0;  ///< the thread that spends most time in it
@@ -20374,6 +20381,7 @@ struct balance_answer {
   bool bounded = false;  ///< `saving_ns` is at most that: all processors are busy then
   bool region = false;  ///< marked code; neither: start-up, or inside a call
   std::int64_t most_ns = 0;  ///< time of that thread in it
+  std::int64_t second_ns = 0;  ///< of the thread that spends second most time in it
   std::int64_t sum_ns = 0;  ///< time of all threads in it
   std::int64_t visits = 0;  ///< of all threads
   std::int32_t slow_ranks = 0;  ///< threads that take nearly as long as that one, which is one of them
@@ -20392,7 +20400,7 @@ struct earlier_send {
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
 };
 
-/// What the run would save without one call of all ranks.
+/// What the run would save if no rank waited in one call.
 struct removed_call {
   core::stable_key site = 0;  ///< call site; 0: there is no question about any
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
@@ -21201,6 +21209,7 @@ struct outcome {
   base::vector<balance_answer> balances;  ///< blocks with the largest imbalance, largest saving first
   base::vector<earlier_send> earlier_sends;  ///< largest saving first
   removed_call removal;  ///< of the barrier that ranks wait longest in
+  removed_call no_locks;  ///< of all waits for locks; `site`: one of them
   base::vector<what_if_answer> savings;  ///< the most costly blocks twice as fast, largest saving first
   base::vector<what_if_answer>
       factors;  ///< options::maps: the first of them and the network, at other speeds; by block, factor
@@ -21979,7 +21988,7 @@ class asked_code {
   };
   numbers numbers_between(std::uint32_t from, std::uint32_t to) {
     return recent_(from, to, [this](std::uint32_t first, std::uint32_t second) {
-      const core::stable_key site = key_of(first), between = explain::between_key(site, key_of(second));
+      const core::stable_key site = code_after(here_, first), between = explain::between_key(site, key_of(second));
       const core::stable_key joined = joined_.key_of(between);
       return numbers{between, joined_.lines_of(between), plan_.number_of(between),
                      joined != 0 && works_ ? plan_.number_of(joined) : clock_plan::none,
@@ -22351,7 +22360,7 @@ class location_steps {
     std::uint32_t number = between_blocks_.find(pair);
     if (number == base::key_map::none) {
       const auto key = [this](std::uint64_t s) { return s < here_->call_sites.size() ? here_->call_sites[s] : 0; };
-      const core::stable_key first = previous_site < 0 ? 0 : key(static_cast<std::uint64_t>(previous_site));
+      const core::stable_key first = previous_site < 0 ? 0 : code_after(*here_, static_cast<std::uint32_t>(previous_site));
       number = blocks_->between(first, key(site));
       between_blocks_.intern(pair, number);
     }
@@ -22663,7 +22672,7 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// How the time in each block is distributed over the threads of all ranks, at first of one rank. Merged up the reduction tree; 160
+/// How the time in each block is distributed over the threads of all ranks, at first of one rank. Merged up the reduction tree; 168
 /// bytes per distinct block.
 class block_balance {
  public:
@@ -22721,7 +22730,8 @@ class block_balance {
       return excess(a) != excess(b) ? excess(a) > excess(b) : a.block < b.block;
     });
     std::size_t kept = 0;
-    for (const entry& e : found) {
+    for (entry& e : found) {
+      if (e.pieces > 1) e.piece = most_uneven(e);
       const auto same = [&e](const entry& x) {
         return x.piece == e.piece && x.ranks == e.ranks && 50 * std::max(x.sum_ns - e.sum_ns, e.sum_ns - x.sum_ns) <= e.sum_ns;
       };
@@ -22755,6 +22765,7 @@ class block_balance {
     base::sort_and_join(
         all_, [](const entry& a, const entry& b) { return a.block < b.block; },
         [](entry& to, const entry& e) {
+          to.second_ns = std::max(std::min(to.most_ns, e.most_ns), std::max(to.second_ns, e.second_ns));
           if (e.most_ns > to.most_ns) {
             to.most_ns = e.most_ns;
             to.rank = e.rank;
@@ -22768,17 +22779,42 @@ class block_balance {
   }
 
   // Whether surely no other rank runs the unmarked code of `e`, which only one rank passes between these two calls. Another one
-  // may run it between other calls (docs/method.md 1.4): of the same functions, about as often; or if one of the two calls is
-  // the same, and the rank of `e` does not pass that piece as well.
+  // may run it between other calls (docs/method.md 1.4): of the same functions, about as often, unless all unmarked code takes the rank of
+  // `e` just as much longer as `e` takes; or if one of the two calls is the same, and the rank of `e` does not pass that piece as well.
   bool is_alone(const entry& e) const noexcept {
     if (e.first == 0 || e.second == 0 || e.joined == 0) return false;
+    const bool more = is_all_more(e);
     for (const entry& x : all_) {
-      if (x.block == e.joined && x.ranks > 1) return false;
+      if (x.block == e.joined && x.ranks > 1 && !more) return false;
       const bool same_call = (x.first != 0 && x.first == e.first) || (x.second != 0 && x.second == e.second);
       const bool shared = x.ranks >= all_ranks_ || (x.ranks == 1 && x.rank == e.rank);
       if (same_call && !shared) return false;
     }
     return true;
+  }
+  // Whether `e` is all that its rank runs more than any other.
+  bool is_all_more(const entry& e) const noexcept {
+    for (const entry& x : all_) {
+      if (x.block != explain::unmarked_key()) continue;
+      const std::int64_t more_ns = x.most_ns - x.second_ns - e.sum_ns;
+      return x.rank == e.rank && x.thread == e.thread && 10 * std::max(more_ns, -more_ns) <= e.sum_ns;
+    }
+    return false;
+  }
+  // Of the pieces that `e` joins the one of which its rank has most above the mean of all.
+  [[gnu::noinline]] core::stable_key most_uneven(const entry& e) const noexcept {
+    core::stable_key piece = e.piece;
+    std::int64_t most_ns = INT64_MIN;
+    for (const entry& x : all_) {
+      const bool in =
+          x.first != 0 && x.second != 0 && x.pieces == 1 &&
+          (e.after ? e.block == explain::after_key(x.first) : e.block == x.joined || e.block == explain::unmarked_key());
+      const std::int64_t above_ns = x.most_ns - x.sum_ns / std::max(x.ranks, all_ranks_);
+      if (!in || x.rank != e.rank || x.thread != e.thread || above_ns <= most_ns) continue;
+      most_ns = above_ns;
+      piece = x.block;
+    }
+    return piece;
   }
   static std::int64_t excess(const entry& e) noexcept { return e.most_ns - mean_ns(e); }
 
@@ -24028,6 +24064,18 @@ inline core::stable_key barrier_to_remove(const base::vector<explain::merged_cla
   }
   add_up(barriers);
   return !barriers.empty() && 20 * barriers[0].second >= all_ns ? barriers[0].first : 0;
+}
+
+/// The call sites of waits for locks, longest first: of all it is predicted what it saves if no thread waits there, which bounds what a
+/// change of any lock saves.
+inline base::pod_vector<core::stable_key> locks_to_remove(const base::vector<explain::merged_class>& classes) {
+  base::vector<key_time> locks;
+  for (const explain::merged_class& c : classes)
+    if (c.sum.why == explain::pattern::mutex_contention) locks.emplace_back(c.sum.operation, c.sum.wait_ns);
+  add_up(locks);
+  base::pod_vector<core::stable_key> sites;
+  for (const key_time& l : locks) sites.push_back(l.first);
+  return sites;
 }
 
 }  // namespace clocks
@@ -26823,7 +26871,7 @@ class own_time {
     }
     steps_ = steps_end;
     if (room_ns <= 0) return;
-    const core::stable_key first = key_of(site_), second = key_of(site + 1);
+    const core::stable_key first = code_after(*here_, site_ - 1), second = key_of(site + 1);
     const std::uint32_t block = known.number(site_, site, [&] { return explain::between_key(first, second); });
     add(block, room_ns, known);
     room::name& name = known.here_[block];
@@ -27721,6 +27769,8 @@ class clock_stage final : public explain::rank_clocks {
     sends_ = sends_to_move(merging_->merged_classes());
     put_all(out, sends_);
     put(out, barrier_ = barrier_to_remove(merging_->merged_classes()));
+    locks_ = locks_to_remove(merging_->merged_classes());
+    put_all(out, locks_);
     if (!settings_->maps) return out;
     const base::packet guess = guess_further_speeds(path, blocks);
     out.insert(out.end(), guess.begin(), guess.end());
@@ -27780,6 +27830,13 @@ class clock_stage final : public explain::rank_clocks {
     for (std::size_t i = 0; i != sends.size(); ++i)
       if (i == 0 || sends[i].block != sends[i - 1].block) add(all, {sends[i].block, 1.0, -1, true});
     if (const auto barrier = in.get<core::stable_key>()) add(all, {explain::call_key(barrier), 1.0, -1, false, true});
+    base::pod_vector<core::stable_key> locks;
+    get_all(in, locks);
+    for (const core::stable_key& lock : locks) {
+      const explain::change never{explain::call_key(lock), 1.0, -1, false, true};
+      if (&lock == locks.data()) add(all, never);
+      else all.back().changes.push_back(never);
+    }
     for (std::size_t i = 0; i != balances_.size(); ++i) add(all, {balances_[i].block, 1.0, static_cast<std::int32_t>(i)});
     return all;
   }
@@ -27878,6 +27935,10 @@ class clock_stage final : public explain::rank_clocks {
       return a.saving_ns > b.saving_ns;
     });
     std::size_t moved = balanced;
+    if (!locks_.empty()) {
+      --moved;
+      result.no_locks = {locks_[0], total_ns_ - ends_[moved]};
+    }
     if (barrier_ != 0) {
       --moved;
       result.removal = {barrier_, total_ns_ - ends_[moved]};
@@ -27969,7 +28030,8 @@ class clock_stage final : public explain::rank_clocks {
   base::pod_vector<unmarked_piece> pieces_;
   joined_code joined_;
   base::pod_vector<explain::earlier_send> sends_;  ///< on rank 0: the questions before those, one for each block
-  core::stable_key barrier_ = 0;  ///< on rank 0: the call site of the question before the last, or 0
+  core::stable_key barrier_ = 0;  ///< on rank 0: the call site of the question after those, or 0
+  base::pod_vector<core::stable_key> locks_;  ///< on rank 0: the call sites of the question after that; empty: none
   base::pod_vector<explain::balance_answer> balances_;  ///< the last questions
   balanced_time balanced_;
   slow_ranks slow_;
@@ -30246,7 +30308,7 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
   auto& [waits, meanings, locations, records, waiting_ns, paused_ns, location_ns, longest_ns, clock_violations, unmatched,
          fault_ns, progress, total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends,
-         removal, savings, factors, maps] = run;
+         removal, no_locks, savings, factors, maps] = run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
   locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
@@ -30302,6 +30364,8 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   // The same barrier in all epochs, or that of one epoch: a lower bound.
   if (removal.site == epoch.removal.site) removal.saving_ns += epoch.removal.saving_ns;
   else if (removal.saving_ns < epoch.removal.saving_ns) removal = epoch.removal;
+  if (no_locks.site == 0) no_locks.site = epoch.no_locks.site;
+  no_locks.saving_ns += epoch.no_locks.saving_ns;
   // A block without a question in one epoch counts as no saving there, so the sum is a lower bound.
   add_by(
       savings, epoch.savings, [](const what_if_answer& a) { return a.question.changes[0].block; },
@@ -35017,20 +35081,21 @@ inline std::string text_of(const base::vector<thread_end>& threads) {
   for (const thread_end& t : threads) {
     out += t.rank >= 0 ? "  rank " + std::to_string(t.rank) : "  process " + std::to_string(t.pid);
     if (t.thread != 0) out += " thread " + std::to_string(t.thread);
-    out += ": " + t.end + ", last seen after " + base::duration(t.seconds);
+    out += base::joined({": ", t.end, ", last seen after ", base::duration(t.seconds)});
     if (t.inside) {
-      out += ", since " + base::duration(t.since_seconds) + " in " + call_text(t.call);
+      out += base::joined({", since ", base::duration(t.since_seconds), " in ", call_text(t.call)});
       if (!t.whom.empty()) out += " " + t.whom;
     }
     out += "\n";
     if (!t.regions.empty() && !t.inside) out += "      in " + base::printable(t.regions) + "\n";
     std::string most;
     for (std::size_t i = 0; i < t.blocks.size() && i < 3; ++i)
-      most += (i == 0 ? "      " : ", ") + base::printable(t.blocks[i].where.name) + " " + base::duration(t.blocks[i].seconds) +
-              " (" + base::counted(t.blocks[i].visits, "visit") + ")";
+      most += base::joined({i == 0 ? "      " : ", ", base::printable(t.blocks[i].where.name), " ",
+                            base::duration(t.blocks[i].seconds), " (", base::counted(t.blocks[i].visits, "visit"), ")"});
     if (!most.empty()) out += most + "\n";
     if (t.torn_events + t.lost_events != 0)
-      out += "      " + base::counted(t.torn_events, "event") + " torn, " + base::counted(t.lost_events, "event") + " lost\n";
+      out += base::joined(
+          {"      ", base::counted(t.torn_events, "event"), " torn, ", base::counted(t.lost_events, "event"), " lost\n"});
   }
   return out;
 }
@@ -36010,9 +36075,9 @@ inline double slow_ratio(const explain::balance_answer& b) noexcept {
          (static_cast<double>(slow) * static_cast<double>(b.sum_ns - slow_ns));
 }
 
-/// Whether a rank deals most visits of a block to the ranks that ask first.
+/// Whether a rank deals most visits of a block to the ranks that ask first. What it runs itself for each of them is not dealt.
 inline bool is_dealt(const explain::balance_answer& b, std::int64_t dealt) noexcept {
-  return dealt > 0 && 2 * dealt >= b.visits;
+  return dealt > 0 && 2 * dealt >= b.visits && b.among == b.ranks;
 }
 
 /// The answers about balanced blocks, largest saving first. Where a rank deals the visits of a block to the ranks that ask first,
@@ -36020,8 +36085,10 @@ inline bool is_dealt(const explain::balance_answer& b, std::int64_t dealt) noexc
 /// mean. `dealt`: answers to the first rank that asked.
 inline base::vector<explain::balance_answer> balances_of(const explain::outcome& found, std::int64_t dealt) {
   base::vector<explain::balance_answer> all = found.balances;
+  const double busy = std::min(1.0, found.efficiency.parallel);  // no other division makes ranks wait less than not at all
+  const auto most_ns = static_cast<std::int64_t>((1 - busy) * static_cast<double>(found.total_ns));
   for (explain::balance_answer& b : all)
-    if (is_dealt(b, dealt)) b.saving_ns = b.most_ns - b.sum_ns / b.among;
+    if (is_dealt(b, dealt)) b.saving_ns = std::min(b.most_ns - b.sum_ns / b.among, busy > 0 ? most_ns : INT64_MAX);
   base::small_stable_sort(
       all, [](const explain::balance_answer& a, const explain::balance_answer& b) { return a.saving_ns > b.saving_ns; });
   return all;
@@ -36074,6 +36141,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     v.thread = b.thread;
     v.ratio = divided ? 0 : slow_ratio(b);
     if ((v.ratio > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
+    if (b.moves && base::ranks_are_threads()) continue;  // threads take the work as they come: no thread is slow
     if (!divided && saving < rules::processor_noise::least_effect(said.noise.of(b.rank), run)) {
       drowned = true;
       continue;
@@ -36085,17 +36153,20 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     v.at_least = v.predicted && b.moves;
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
     const std::string code = code_text(v.where);
-    const std::string name = !unmarked           ? v.block + (code.empty() ? "" : " (" + code + ")")
+    const std::string name = !unmarked           ? (code.empty() ? v.block : base::joined({v.block, " (", code, ")"}))
                              : b.after && v.from ? "the code after " + base::brief_call_text(*v.from)
                              : b.pieces > 1      ? "unmarked code, above all " + between_text(v)
                                                  : "the code " + between_text(v);
     const bool one_other = b.ranks - std::max(b.slow_ranks, 1) == 1;
-    const std::string uneven = nearly_all ? slow_words(b, "does", "do") + " nearly all of "
-                                          : slow_words(b, "takes", "take") + " " + base::fixed(v.ratio, v.ratio < 10 ? 1 : 0) +
-                                                " times as long as the " + (one_other ? "other in " : "others in ");
-    v.claim = !divided ? uneven + name + ": balancing it"
-                       : "only " + base::rank_text(v.rank, v.thread) + " runs " + name + ": dividing it among all " +
-                             base::rank_nouns();
+    if (divided) {
+      v.claim = base::joined(
+          {"only ", base::rank_text(v.rank, v.thread), " runs ", name, ": dividing it among all ", base::rank_nouns()});
+    } else if (nearly_all) {
+      v.claim = base::joined({slow_words(b, "does", "do"), " nearly all of ", name, ": balancing it"});
+    } else {
+      v.claim = base::joined({slow_words(b, "takes", "take"), " ", base::fixed(v.ratio, v.ratio < 10 ? 1 : 0),
+                              " times as long as the ", one_other ? "other in " : "others in ", name, ": balancing it"});
+    }
     all.push_back(std::move(v));
   }
   for (const bool of_pattern : {false, true}) {
@@ -38228,13 +38299,13 @@ inline bool within_ranks(explain::pattern why) noexcept {
   return why >= explain::pattern::mutex_contention && !base::ranks_are_threads();
 }
 
-/// How many threads of a rank take part in a wait within ranks, at most 64; 0: it is not known, or another wait.
+/// How many threads of a process take part in a wait for threads, at most 64; 0: it is not known, or another wait.
 inline int threads_in(const explain::explanation& e) noexcept {
   std::uint64_t threads = 0;
   for (const auto* const side : {&e.causers, &e.waiters}) {
     for (const explain::location_share& s : *side) {
-      if (s.rank < 0 || !within_ranks(e.why)) return 0;
-      threads |= std::uint64_t{1} << (s.thread & 63);
+      if (s.rank < 0 || e.why < explain::pattern::mutex_contention) return 0;
+      threads |= std::uint64_t{1} << ((base::ranks_are_threads() ? s.rank : s.thread) & 63);
     }
   }
   return __builtin_popcountll(threads);
@@ -38595,7 +38666,7 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
       if (room_ns > 0 && !works) readings.left(room_ns);
       if (room_ns <= 0 || !works) return read();
       const std::uint32_t number = between(from, site, [&](std::uint32_t a, std::uint32_t b) {
-        return static_cast<std::uint32_t>(&in(explain::between_key(key_of(a), key_of(b))) - all.data());
+        return static_cast<std::uint32_t>(&in(explain::between_key(code_after(here, a), key_of(b))) - all.data());
       });
       readings.ran(number, room_ns);
       rank_code& c = all[number];
@@ -38642,7 +38713,7 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     if (begin < code.size()) whole.thread = code[begin].thread;
     std::int64_t ran_ns = 0;
     for (; end < code.size() && code[end].thread == whole.thread; ++end) {
-      whole.ns += code[end].ns;
+      whole.ns += code[end].ns - code[end].polls_ns;
       whole.counts.add(code[end].counts);
       ran_ns += ran_ns_of(code[end]);
     }
@@ -39240,13 +39311,16 @@ class fact_maker {
     // own code.
     std::int64_t avoidable = used > 0 ? std::min(named, e.wait_ns) : e.unexplained_ns + transfer;
     std::int64_t most_waited = longest_waiter;
-    if (e.why == explain::pattern::thread_barrier && used > 0) {  // now one thread is late by these blocks, now another
+    if (divides_work(e.why) && used > 0) {  // now one thread is late by these blocks, now another
       avoidable = core::nearest(static_cast<double>(avoidable) * ratio(shapes_.because_ns(e), e.wait_ns));
       most_waited = shapes_.because_longest_ns(e);
     }
     if (most_waited > 0) avoidable = std::min(avoidable, most_waited);
     if (used > 0 && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
+    if (e.why == explain::pattern::mutex_contention && found_.no_locks.site != 0)
+      avoidable = std::min(avoidable, std::max<std::int64_t>(0, found_.no_locks.saving_ns));
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
+    w.set("shorter", seconds(avoidable));
     avoidable = std::min(avoidable, by_order(e.why));
     w.set("avoidable", seconds(avoidable)).set("ranks", ranks_).set("threads", threads_in(e));
     w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));
@@ -39793,7 +39867,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "late_others;"
        "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration without_saving indirect "
        "unexplained "
-       "blocks_duration avoidable positive more slower "
+       "blocks_duration avoidable shorter positive more slower "
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean noise code_delay "
        "code_system "
        "earlier_saving;"
@@ -42791,13 +42865,14 @@ declare problem for late_sender parameters (
   name = "late_sender",
   description = "The receive ({w.operation}) was ready before the message was sent ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for messages of {w.late_others}"
-            + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them earlier",
+            + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", ""))
+            + if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), ": making that shorter", ": sending them earlier"),
   advice = if(w.blocks_count > 0 and w.sends_after_work and not (w.earlier_known and w.earlier_share < 2 %), "call {w.cause} before {w.blocks} if the message does not depend on it, or ",
            if(w.blocks_count > 0, "make {w.blocks} shorter on {w.late_ranks}, or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", ""))))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}",
                 "post the receive early with MPI_Irecv and wait for it after other work"),
   duration = w.duration,
-  saving = w.avoidable );
+  saving = if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), w.shorter, w.avoidable) );
 
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
 # would travel while all work. What that saves is known from the virtual clocks.
@@ -42853,11 +42928,11 @@ declare problem for wrong_order parameters (
   duration = w.other_ready_duration, saving = w.other_ready_duration / max(1, w.waiting_ranks_count) );
 
 # The late rank was itself held up by others for most of the wait: each rank starts when the one before it has ended.
-# Where one rank has more to do than the others, that is the cause (uneven_work). If all wait for one another in a circle, the run
+# Where one rank has more to do than the others (uneven_work), or all of it, that is the cause. If all wait for one another in a circle, the run
 # does not show whether a rank needs all of what it waits for, as with a token, or could begin with a part.
 declare composite event pipeline member ( wait as w )
   when w.pattern = 'late_sender' and w.indirect > 50 % * w.duration and w.late_ranks_count > 1 and w.blocks_count > 0
-       and w.in_turn >= 30 %;
+       and w.in_turn >= 30 % and w.lead != 'alone';
 declare problem for pipeline parameters (
   name = "serialised_pipeline",
   instead_of = "work_in_turn, slow_block",
@@ -42943,7 +43018,7 @@ declare problem for early_wait parameters (
             + if(w.blocks_count > 0, ", which come after {w.blocks}", "") + ": making them earlier",
   advice = if(w.blocks_count > 0, "make {w.blocks} shorter on {w.late_ranks}, or ", "") + "give {w.waiting_ranks} work to do ahead of {w.operation}",
   duration = w.duration,
-  saving = w.avoidable );
+  saving = if(w.blocks_count > 0, w.shorter, w.avoidable) );
 
 declare composite event late_complete member ( wait as w ) when w.pattern = 'late_complete';
 declare problem for late_complete parameters (
@@ -46265,6 +46340,7 @@ class process_names final : public explain::function_names {
     if (code_ != nullptr) all.history.code = code_->code();
     add_blocks(all.history);
     for (std::size_t i = 0; i != all.threads.size(); ++i) add_calls(all.history.locations[i], all.threads[i].sites);
+    for (std::size_t i = 0; i != all.threads.size(); ++i) join_regions(all.history.locations[i], all.threads[i].sites);
   }
 
   /// `source_of` then reads each call site once for all objects that share `known`, which must outlive this object.
@@ -46305,6 +46381,10 @@ class process_names final : public explain::function_names {
 
  private:
   using return_addresses = const void * [record::call_site_table::most_levels + 2];
+  struct parallel_region {
+    const void* address;
+    core::stable_key key;
+  };
   struct meaning {
     const record::call_site_table* calls;  // null: a block
     std::uint32_t number;  // of the call site or the block
@@ -46335,7 +46415,23 @@ class process_names final : public explain::function_names {
     for (std::uint32_t number = 0; number < sites->size(); ++number) {
       location.call_sites.push_back(key_of_call(*sites, number));
       add_meaning(location.call_sites.back(), {sites, number});
+      const record::call_site& site = (*sites)[number];
+      if (site.call == core::mpi_call::omp_parallel) regions_.push_back({site.address, location.call_sites.back()});
     }
+  }
+
+  // The threads of a team run the same code from the begin of a region on: where one begins it, and where the others come to it or
+  // begin themselves.
+  void join_regions(core::location_history& location, const record::call_site_table* sites) const {
+    if (sites == nullptr || regions_.empty()) return;
+    std::vector<core::stable_key> keys(location.call_sites);
+    for (std::uint32_t number = 0; number < sites->size(); ++number) {
+      const record::call_site& site = (*sites)[number];
+      if (site.call != core::mpi_call::omp_idle && site.call != core::mpi_call::thread_begin) continue;
+      for (const parallel_region& r : regions_)
+        if (r.address == site.address) keys[number] = r.key;
+    }
+    keys.swap(location.code_sites);
   }
 
   reports::symboliser& symbols() const {
@@ -46353,8 +46449,8 @@ class process_names final : public explain::function_names {
       found.line = found.line != 0 && caller.line != 0 ? core::combine(found.line, caller.line) : 0;
     }
     core::mpi_call call = (*m.calls)[m.number].call;
-    if (call == core::mpi_call::omp_idle)
-      call = core::mpi_call::omp_parallel;  // the thread that begins a team runs the same code
+    if (call == core::mpi_call::futex_wake)
+      call = core::mpi_call::futex_wait;  // of a barrier, as it is the last to come or not
     found.function = core::combine(found.function, static_cast<std::uint64_t>(call));
     if (found.line != 0) found.line = core::combine(found.line, found.function);
     return found;
@@ -46464,6 +46560,7 @@ class process_names final : public explain::function_names {
   base::pod_vector<std::uintptr_t> functions_;  // by site number: address of a function that the compiler marked, or 0
   base::key_map known_;  // index in meanings_
   base::pod_vector<meaning> meanings_;
+  base::pod_vector<parallel_region> regions_;  // of OpenMP, by call site
   call_sources* remembered_ = nullptr;
   mutable std::unique_ptr<reports::symboliser> symbols_;
 };
@@ -51510,8 +51607,9 @@ inline std::string prediction_text(const prediction_section& p, std::size_t colu
       continue;
     }
     const double saving = a.measured_seconds - a.seconds;
-    head += base::duration(a.seconds) + "  (" + base::duration(a.low_seconds) + " to " + base::duration(a.high_seconds) +
-            "), " + (saving >= 0 ? "saves " : "costs ") + base::duration(std::fabs(saving), 2);
+    head +=
+        base::joined({base::duration(a.seconds), "  (", base::duration(a.low_seconds), " to ", base::duration(a.high_seconds),
+                      "), ", saving >= 0 ? "saves " : "costs ", base::duration(std::fabs(saving), 2)});
     out += base::wrap(head, columns, "      ", "        ");
     out += base::wrap(by_whom(a), columns, "        ", "        ");
     for (const std::string& note : a.notes) out += base::wrap(base::printable(note), columns, "        ", "        ");
@@ -51860,9 +51958,9 @@ inline std::string unrecorded_words(const result& r) {
 inline std::string late_start_words(const result& r) {
   const late_start& l = r.run.late;
   if (!l.matters(r.run.seconds)) return {};
-  return "before the run: " + base::duration(l.wait_seconds, 2) + " of waiting in MPI_Init for rank " + std::to_string(l.rank) +
-         ", which called it " + base::duration(l.seconds, 2) +
-         " after its process began; code ahead of MPI_Init is not recorded";
+  return base::joined({"before the run: ", base::duration(l.wait_seconds, 2), " of waiting in MPI_Init for rank ",
+                       std::to_string(l.rank), ", which called it ", base::duration(l.seconds, 2),
+                       " after its process began; code ahead of MPI_Init is not recorded"});
 }
 
 /// "12 % of rank time (3.1 s) is input and output: MPI_File_write_all (dump.cpp:12), ..."; empty below 1 %. `what`: from "is" on.
@@ -51943,9 +52041,9 @@ inline std::string sharing_words(const result& r) {
                                   (r.run.threads_only ? "waits look longer" : "MPI calls look slower") + " than they are";
   const std::string ready = " of " + base::rank_time() + " a " + base::rank_noun() + " was ready to run";
   if (s.ranks > s.processors)
-    return base::counted(s.ranks, base::rank_noun()) + " share " + base::counted(s.processors, "processor") + ": in " + share +
-           ready + " and had none" + consequence;
-  return "in " + share + ready + ", but other threads had its processor" + consequence;
+    return base::joined({base::counted(s.ranks, base::rank_noun()), " share ", base::counted(s.processors, "processor"),
+                         ": in ", share, ready, " and had none", consequence});
+  return base::joined({"in ", share, ready, ", but other threads had its processor", consequence});
 }
 
 /// Whether the virtual clocks see too little saving: where ranks share processors, those that wait keep others from working, which the
@@ -52728,9 +52826,9 @@ inline std::string explained_words(const run_facts& run) {
 /// Replaces "nothing worth changing" if most waits may be in the part that was not recorded. `share`: of waiting.
 inline std::string hardly_seen(const run_facts& run, double share) {
   if (run.location_seconds <= 0) return "The waits of this run are not explained.";
-  return base::percent(share) + " of the " + base::rank_time() + " that is explained is waiting (" +
-         base::duration(run.waiting_seconds) + "); the other " + base::duration(run.unseen_seconds) +
-         " of the run were not recorded.";
+  return base::joined({base::percent(share), " of the ", base::rank_time(), " that is explained is waiting (",
+                       base::duration(run.waiting_seconds), "); the other ", base::duration(run.unseen_seconds),
+                       " of the run were not recorded."});
 }
 
 /// Blocks that ran in the unrecorded part: "compute (a.cpp:3) 1.90 s (190 visits), ...". Empty without marks.
@@ -52976,16 +53074,15 @@ inline std::string not_counted_words(const result& r) {
 
 /// What the explanation rests on: "12,345 MPI calls seen, clock error 1.0 us, 0 events dropped, 0 messages unmatched, ..."
 inline std::string quality_words(const run_facts& run) {
-  std::string text =
-      (run.threads_only ? base::counted(run.primitives, "wait or release of a thread", "waits and releases of threads")
-                        : base::counted(run.mpi_calls, "MPI call")) +
-      " seen" + (run.epochs > 1 ? " in " + base::counted(run.epochs, "epoch") : "") + ", clock error ";
-  text += std::isfinite(run.clock_error_seconds) ? base::duration(run.clock_error_seconds, 2) : "unknown";
-  if (run.threads_only) text.resize(text.rfind(", clock error"));
-  text += ", " + base::counted(run.dropped_events, "event") + " dropped";
-  if (!run.threads_only) text += ", " + base::counted(run.unmatched, "message") + " unmatched";
-  if (!run.threads_only && run.primitives > 0)
-    text += ", " + base::counted(run.primitives, "wait or release of a thread", "waits and releases of threads");
+  const std::string waits = base::counted(run.primitives, "wait or release of a thread", "waits and releases of threads");
+  std::string text = (run.threads_only ? waits : base::counted(run.mpi_calls, "MPI call")) + " seen";
+  if (run.epochs > 1) text += " in " + base::counted(run.epochs, "epoch");
+  if (!run.threads_only)
+    text += ", clock error " +
+            (std::isfinite(run.clock_error_seconds) ? base::duration(run.clock_error_seconds, 2) : std::string("unknown"));
+  text += base::joined({", ", base::counted(run.dropped_events, "event"), " dropped"});
+  if (!run.threads_only) text += base::joined({", ", base::counted(run.unmatched, "message"), " unmatched"});
+  if (!run.threads_only && run.primitives > 0) text += ", " + waits;
   if (run.interposed_calls > 0)
     text += ", " + base::counted(run.interposed_calls, "call of a pthread function", "calls of pthread functions");
   if (run.short_waits > 0)
@@ -55485,14 +55582,15 @@ inline std::string overhead_text(const run_ledger& r) {
   if (o.poll_seconds > 0.001 * r.seconds)
     parts += ", " + base::duration(o.poll_seconds, 2) + " of it in tests that found nothing";
   if (o.pause_seconds > 0.001 * r.seconds)
-    parts += "; besides, the program stood still for " + base::duration(o.pause_seconds, 2) + " in " +
-             base::counted(o.pauses, "pause") + " in which the run so far was explained: they are not part of the " +
-             base::duration(r.seconds) + " of the run";
+    parts +=
+        base::joined({"; besides, the program stood still for ", base::duration(o.pause_seconds, 2), " in ",
+                      base::counted(o.pauses, "pause"), " in which the run so far was explained: they are not part of the ",
+                      base::duration(r.seconds), " of the run"});
   if (most < 0.01 * r.seconds) return "measuring made the run longer by " + bound + parts;
-  std::string text = "without measuring the run would have taken " + base::duration(o.without_seconds) + " (± " +
-                     base::duration(o.error_seconds, 2) + "), with " + base::duration(o.waiting_without_seconds) +
-                     " of waiting: measuring took " + base::duration(o.seconds, 2) + " on all " + base::rank_nouns() +
-                     " and made the run longer by " + bound + parts;
+  std::string text = base::joined({"without measuring the run would have taken ", base::duration(o.without_seconds), " (± ",
+                                   base::duration(o.error_seconds, 2), "), with ", base::duration(o.waiting_without_seconds),
+                                   " of waiting: measuring took ", base::duration(o.seconds, 2), " on all ", base::rank_nouns(),
+                                   " and made the run longer by ", bound, parts});
   if (o.inversions > 0)
     text += "; without it another message would have arrived first in " + base::counted(o.inversions, "call");
   return text;
@@ -57038,6 +57136,7 @@ inline void put_history(base::packet& out, const core::rank_history& from) {
     detail::put_view(out, l.steps);
     detail::put_view(out, l.needs);
     base::put_all(out, l.call_sites);
+    base::put_all(out, l.code_sites);
     base::put_all(out, l.call_overheads);
     base::put(out, l.mark_overheads);
     base::put(out, l.dropped);
@@ -57078,6 +57177,7 @@ class gathered_histories {
       l.steps = kept.steps.read(in);
       l.needs = kept.needs.read(in);
       base::get_all(in, l.call_sites);
+      base::get_all(in, l.code_sites);
       base::get_all(in, l.call_overheads);
       l.mark_overheads = in.get<core::mark_overhead>();
       l.dropped = in.get<std::uint64_t>();
@@ -64421,11 +64521,12 @@ inline reports::unrecorded_threads unrecorded_threads_of(core::registry& registr
   return out;
 }
 
-/// What another division of the same work saves at most: no run is shorter than its processor time on all processors, nor than the
-/// time in which all of them were busy, also with other programs.
+/// What another division of the same work saves at most: no run is shorter than the time in which its threads did not wait, on all of
+/// them, nor than its processor time on all processors, nor than the time in which all of these were busy, also with other programs.
 inline std::int64_t most_divided_ns(const explain::outcome& found, const processor_time& used) noexcept {
-  if (used.processors <= 0) return INT64_MAX;
-  return std::max<std::int64_t>(0, found.total_ns - std::max(used.ns / used.processors, used.longest_delay_ns));
+  std::int64_t least_ns = used.processors <= 0 ? 0 : std::max(used.ns / used.processors, used.longest_delay_ns);
+  if (found.locations > 0) least_ns = std::max(least_ns, (found.location_ns - found.waiting_ns) / found.locations);
+  return std::max<std::int64_t>(0, found.total_ns - least_ns);
 }
 
 /// What the threads ran themselves.
@@ -64490,8 +64591,7 @@ inline void bound_balances(explain::outcome& found, const processor_time& used, 
     const std::int64_t least_ns = std::min(most_ns, most_balanced_ns(b, own, worth_ns));
     if (b.saving_ns <= least_ns) continue;
     b.saving_ns = least_ns;
-    b.bounded = true;
-    b.moves = false;
+    b.bounded = !b.moves;  // of what moves it is the least in any case
   }
 }
 

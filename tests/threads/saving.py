@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """What the report of a program says about the saving is what following it really saves.
 
-    saving.py [--preload LIBRARY] PHRASE PROGRAM [ARGUMENT ...] -- [ARGUMENT ...]
+    saving.py [--no-verdict-about WORD] [--preload LIBRARY] PHRASE PROGRAM [ARGUMENT ...] [-- [ARGUMENT ...]]
 
 Runs the program with the arguments before `--` and with those behind it, the corrected variant. The first verdict of the first
-run must contain the phrase and predict the difference of the times that the program prints ("... 0.123 s").
+run must contain the phrase and predict the difference of the times that the program prints ("... 0.123 s"). Without `--` there is no
+corrected variant. The word must be in no verdict.
 """
 import json
 import os
@@ -24,9 +25,9 @@ def seconds(program, arguments, **environment):
     return float(re.search(r" ([\d.]+) s\b", done.stdout)[1])
 
 
-def try_once(phrase, program, before, after, folder, library):
+def try_once(phrase, never, program, before, after, folder, library):
     written = seconds(program, before, WHYWAIT_OUTPUT=str(folder / "before"), **library)
-    corrected = seconds(program, after, WHYWAIT_OUTPUT=str(folder / "after"), **library)
+    corrected = written if after is None else seconds(program, after, WHYWAIT_OUTPUT=str(folder / "after"), **library)
     verdicts = json.loads((folder / "before.json").read_text(encoding="utf-8"))["verdict"]
     if not verdicts:
         return "there is no verdict"
@@ -36,22 +37,28 @@ def try_once(phrase, program, before, after, folder, library):
           f"{first['text']}", flush=True)
     if phrase not in first["text"]:
         return f"the first verdict lacks: {phrase}"
-    if abs(first["saving_seconds"] - saved) > 0.25 * saved:
+    if never is not None and any(never in v["text"] for v in verdicts):
+        return f"a verdict has {never}: {verdicts}"
+    if after is not None and abs(first["saving_seconds"] - saved) > 0.25 * saved:
         return "the prediction is more than 25 % off"
     return None
 
 
 def main():
     words = sys.argv[1:]
-    library = {}
+    library, never = {}, None
+    if words[0] == "--no-verdict-about":
+        never = words[1]
+        del words[:2]
     if words[0] == "--preload":
         library["LD_PRELOAD"] = words[1]
         del words[:2]
     phrase, program, *arguments = words
-    between = arguments.index("--")
+    between = arguments.index("--") if "--" in arguments else len(arguments)
+    after = arguments[between + 1:] if between < len(arguments) else None
     for _ in attempts(3):
         with tempfile.TemporaryDirectory() as folder:
-            failure = try_once(phrase, program, arguments[:between], arguments[between + 1:], pathlib.Path(folder), library)
+            failure = try_once(phrase, never, program, arguments[:between], after, pathlib.Path(folder), library)
         if failure is None:
             return
         print(failure, flush=True)

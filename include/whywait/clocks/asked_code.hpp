@@ -87,7 +87,7 @@ class asked_code {
   };
   numbers numbers_between(std::uint32_t from, std::uint32_t to) {
     return recent_(from, to, [this](std::uint32_t first, std::uint32_t second) {
-      const core::stable_key site = key_of(first), between = explain::between_key(site, key_of(second));
+      const core::stable_key site = code_after(here_, first), between = explain::between_key(site, key_of(second));
       const core::stable_key joined = joined_.key_of(between);
       return numbers{between, joined_.lines_of(between), plan_.number_of(between),
                      joined != 0 && works_ ? plan_.number_of(joined) : clock_plan::none,

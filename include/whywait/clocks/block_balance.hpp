@@ -18,7 +18,7 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// How the time in each block is distributed over the threads of all ranks, at first of one rank. Merged up the reduction tree; 160
+/// How the time in each block is distributed over the threads of all ranks, at first of one rank. Merged up the reduction tree; 168
 /// bytes per distinct block.
 class block_balance {
  public:
@@ -76,7 +76,8 @@ class block_balance {
       return excess(a) != excess(b) ? excess(a) > excess(b) : a.block < b.block;
     });
     std::size_t kept = 0;
-    for (const entry& e : found) {
+    for (entry& e : found) {
+      if (e.pieces > 1) e.piece = most_uneven(e);
       const auto same = [&e](const entry& x) {
         return x.piece == e.piece && x.ranks == e.ranks && 50 * std::max(x.sum_ns - e.sum_ns, e.sum_ns - x.sum_ns) <= e.sum_ns;
       };
@@ -110,6 +111,7 @@ class block_balance {
     base::sort_and_join(
         all_, [](const entry& a, const entry& b) { return a.block < b.block; },
         [](entry& to, const entry& e) {
+          to.second_ns = std::max(std::min(to.most_ns, e.most_ns), std::max(to.second_ns, e.second_ns));
           if (e.most_ns > to.most_ns) {
             to.most_ns = e.most_ns;
             to.rank = e.rank;
@@ -123,17 +125,42 @@ class block_balance {
   }
 
   // Whether surely no other rank runs the unmarked code of `e`, which only one rank passes between these two calls. Another one
-  // may run it between other calls (docs/method.md 1.4): of the same functions, about as often; or if one of the two calls is
-  // the same, and the rank of `e` does not pass that piece as well.
+  // may run it between other calls (docs/method.md 1.4): of the same functions, about as often, unless all unmarked code takes the rank of
+  // `e` just as much longer as `e` takes; or if one of the two calls is the same, and the rank of `e` does not pass that piece as well.
   bool is_alone(const entry& e) const noexcept {
     if (e.first == 0 || e.second == 0 || e.joined == 0) return false;
+    const bool more = is_all_more(e);
     for (const entry& x : all_) {
-      if (x.block == e.joined && x.ranks > 1) return false;
+      if (x.block == e.joined && x.ranks > 1 && !more) return false;
       const bool same_call = (x.first != 0 && x.first == e.first) || (x.second != 0 && x.second == e.second);
       const bool shared = x.ranks >= all_ranks_ || (x.ranks == 1 && x.rank == e.rank);
       if (same_call && !shared) return false;
     }
     return true;
+  }
+  // Whether `e` is all that its rank runs more than any other.
+  bool is_all_more(const entry& e) const noexcept {
+    for (const entry& x : all_) {
+      if (x.block != explain::unmarked_key()) continue;
+      const std::int64_t more_ns = x.most_ns - x.second_ns - e.sum_ns;
+      return x.rank == e.rank && x.thread == e.thread && 10 * std::max(more_ns, -more_ns) <= e.sum_ns;
+    }
+    return false;
+  }
+  // Of the pieces that `e` joins the one of which its rank has most above the mean of all.
+  [[gnu::noinline]] core::stable_key most_uneven(const entry& e) const noexcept {
+    core::stable_key piece = e.piece;
+    std::int64_t most_ns = INT64_MIN;
+    for (const entry& x : all_) {
+      const bool in =
+          x.first != 0 && x.second != 0 && x.pieces == 1 &&
+          (e.after ? e.block == explain::after_key(x.first) : e.block == x.joined || e.block == explain::unmarked_key());
+      const std::int64_t above_ns = x.most_ns - x.sum_ns / std::max(x.ranks, all_ranks_);
+      if (!in || x.rank != e.rank || x.thread != e.thread || above_ns <= most_ns) continue;
+      most_ns = above_ns;
+      piece = x.block;
+    }
+    return piece;
   }
   static std::int64_t excess(const entry& e) noexcept { return e.most_ns - mean_ns(e); }
 

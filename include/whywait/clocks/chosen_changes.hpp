@@ -73,6 +73,18 @@ inline core::stable_key barrier_to_remove(const base::vector<explain::merged_cla
   return !barriers.empty() && 20 * barriers[0].second >= all_ns ? barriers[0].first : 0;
 }
 
+/// The call sites of waits for locks, longest first: of all it is predicted what it saves if no thread waits there, which bounds what a
+/// change of any lock saves.
+inline base::pod_vector<core::stable_key> locks_to_remove(const base::vector<explain::merged_class>& classes) {
+  base::vector<key_time> locks;
+  for (const explain::merged_class& c : classes)
+    if (c.sum.why == explain::pattern::mutex_contention) locks.emplace_back(c.sum.operation, c.sum.wait_ns);
+  add_up(locks);
+  base::pod_vector<core::stable_key> sites;
+  for (const key_time& l : locks) sites.push_back(l.first);
+  return sites;
+}
+
 }  // namespace clocks
 }  // namespace v0
 }  // namespace whywait

@@ -108,6 +108,8 @@ class clock_stage final : public explain::rank_clocks {
     sends_ = sends_to_move(merging_->merged_classes());
     put_all(out, sends_);
     put(out, barrier_ = barrier_to_remove(merging_->merged_classes()));
+    locks_ = locks_to_remove(merging_->merged_classes());
+    put_all(out, locks_);
     if (!settings_->maps) return out;
     const base::packet guess = guess_further_speeds(path, blocks);
     out.insert(out.end(), guess.begin(), guess.end());
@@ -167,6 +169,13 @@ class clock_stage final : public explain::rank_clocks {
     for (std::size_t i = 0; i != sends.size(); ++i)
       if (i == 0 || sends[i].block != sends[i - 1].block) add(all, {sends[i].block, 1.0, -1, true});
     if (const auto barrier = in.get<core::stable_key>()) add(all, {explain::call_key(barrier), 1.0, -1, false, true});
+    base::pod_vector<core::stable_key> locks;
+    get_all(in, locks);
+    for (const core::stable_key& lock : locks) {
+      const explain::change never{explain::call_key(lock), 1.0, -1, false, true};
+      if (&lock == locks.data()) add(all, never);
+      else all.back().changes.push_back(never);
+    }
     for (std::size_t i = 0; i != balances_.size(); ++i) add(all, {balances_[i].block, 1.0, static_cast<std::int32_t>(i)});
     return all;
   }
@@ -265,6 +274,10 @@ class clock_stage final : public explain::rank_clocks {
       return a.saving_ns > b.saving_ns;
     });
     std::size_t moved = balanced;
+    if (!locks_.empty()) {
+      --moved;
+      result.no_locks = {locks_[0], total_ns_ - ends_[moved]};
+    }
     if (barrier_ != 0) {
       --moved;
       result.removal = {barrier_, total_ns_ - ends_[moved]};
@@ -356,7 +369,8 @@ class clock_stage final : public explain::rank_clocks {
   base::pod_vector<unmarked_piece> pieces_;
   joined_code joined_;
   base::pod_vector<explain::earlier_send> sends_;  ///< on rank 0: the questions before those, one for each block
-  core::stable_key barrier_ = 0;  ///< on rank 0: the call site of the question before the last, or 0
+  core::stable_key barrier_ = 0;  ///< on rank 0: the call site of the question after those, or 0
+  base::pod_vector<core::stable_key> locks_;  ///< on rank 0: the call sites of the question after that; empty: none
   base::pod_vector<explain::balance_answer> balances_;  ///< the last questions
   balanced_time balanced_;
   slow_ranks slow_;

@@ -249,7 +249,7 @@ class own_time {
     }
     steps_ = steps_end;
     if (room_ns <= 0) return;
-    const core::stable_key first = key_of(site_), second = key_of(site + 1);
+    const core::stable_key first = code_after(*here_, site_ - 1), second = key_of(site + 1);
     const std::uint32_t block = known.number(site_, site, [&] { return explain::between_key(first, second); });
     add(block, room_ns, known);
     room::name& name = known.here_[block];

@@ -46,6 +46,7 @@ struct location_history {
   std::uint64_t absent = 0;  ///< clock ticks in which its thread did not exist (thread_book)
   std::uint64_t opened = 0;  ///< when the thread began, if it left no record of that; clock ticks, 0: not known
   std::vector<stable_key> call_sites;  ///< meaning of sync_record::site
+  std::vector<stable_key> code_sites;  ///< the same for the code that follows; empty: equal
   chunked_view<const order_segment> order;  ///< with WHYWAIT_PATH=order, by record
   chunked_view<const order_node> order_nodes;  ///< meaning of order_segment::first
   std::vector<call_overhead> call_overheads;  ///< by mpi_call, in addition to the records; empty: none
@@ -54,6 +55,12 @@ struct location_history {
   std::uint64_t carried = 0;  ///< the first records: from earlier epochs, seen before
   bool whole = true;  ///< its time is that of the rank; false: a further thread, which counts from its first to its last call
 };
+
+/// What names the begin of the code that follows a call; 0 beyond the table.
+inline stable_key code_after(const location_history& location, std::uint32_t site) noexcept {
+  const std::vector<stable_key>& keys = location.code_sites.empty() ? location.call_sites : location.code_sites;
+  return site < keys.size() ? keys[site] : 0;
+}
 
 /// What recording a call costs at this location; nothing if it is not known.
 inline call_overhead overhead_of(const location_history& location, mpi_call call) noexcept {

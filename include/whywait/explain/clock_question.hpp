@@ -54,7 +54,7 @@ struct thread_of_rank {
 /// What balancing one block would save, over the ranks that run it, or over their threads if several threads of a rank do.
 struct balance_answer {
   core::stable_key block = 0;  ///< unmarked_key(), a key of unmarked code between two functions or after a call, or a block
-  core::stable_key piece = 0;  ///< the block, or the longest of the blocks of that rank that it joins
+  core::stable_key piece = 0;  ///< the block, or of those that it joins the one of which that rank has most above the mean
   core::stable_key first = 0, second = 0;  ///< call sites around a single piece of unmarked code
   core::stable_key joined = 0;             ///< key of all code between the same functions as that piece; 0: not known
   std::int32_t rank = 0, thread = 0;  ///< the thread that spends most time in it
@@ -68,6 +68,7 @@ struct balance_answer {
   bool bounded = false;  ///< `saving_ns` is at most that: all processors are busy then
   bool region = false;  ///< marked code; neither: start-up, or inside a call
   std::int64_t most_ns = 0;  ///< time of that thread in it
+  std::int64_t second_ns = 0;  ///< of the thread that spends second most time in it
   std::int64_t sum_ns = 0;  ///< time of all threads in it
   std::int64_t visits = 0;  ///< of all threads
   std::int32_t slow_ranks = 0;  ///< threads that take nearly as long as that one, which is one of them
@@ -86,7 +87,7 @@ struct earlier_send {
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
 };
 
-/// What the run would save without one call of all ranks.
+/// What the run would save if no rank waited in one call.
 struct removed_call {
   core::stable_key site = 0;  ///< call site; 0: there is no question about any
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this

@@ -179,7 +179,7 @@ class location_steps {
     std::uint32_t number = between_blocks_.find(pair);
     if (number == base::key_map::none) {
       const auto key = [this](std::uint64_t s) { return s < here_->call_sites.size() ? here_->call_sites[s] : 0; };
-      const core::stable_key first = previous_site < 0 ? 0 : key(static_cast<std::uint64_t>(previous_site));
+      const core::stable_key first = previous_site < 0 ? 0 : code_after(*here_, static_cast<std::uint32_t>(previous_site));
       number = blocks_->between(first, key(site));
       between_blocks_.intern(pair, number);
     }

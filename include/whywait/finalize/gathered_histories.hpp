@@ -64,6 +64,7 @@ inline void put_history(base::packet& out, const core::rank_history& from) {
     detail::put_view(out, l.steps);
     detail::put_view(out, l.needs);
     base::put_all(out, l.call_sites);
+    base::put_all(out, l.code_sites);
     base::put_all(out, l.call_overheads);
     base::put(out, l.mark_overheads);
     base::put(out, l.dropped);
@@ -104,6 +105,7 @@ class gathered_histories {
       l.steps = kept.steps.read(in);
       l.needs = kept.needs.read(in);
       base::get_all(in, l.call_sites);
+      base::get_all(in, l.code_sites);
       base::get_all(in, l.call_overheads);
       l.mark_overheads = in.get<core::mark_overhead>();
       l.dropped = in.get<std::uint64_t>();

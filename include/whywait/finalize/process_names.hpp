@@ -54,6 +54,7 @@ class process_names final : public explain::function_names {
     if (code_ != nullptr) all.history.code = code_->code();
     add_blocks(all.history);
     for (std::size_t i = 0; i != all.threads.size(); ++i) add_calls(all.history.locations[i], all.threads[i].sites);
+    for (std::size_t i = 0; i != all.threads.size(); ++i) join_regions(all.history.locations[i], all.threads[i].sites);
   }
 
   /// `source_of` then reads each call site once for all objects that share `known`, which must outlive this object.
@@ -94,6 +95,10 @@ class process_names final : public explain::function_names {
 
  private:
   using return_addresses = const void * [record::call_site_table::most_levels + 2];
+  struct parallel_region {
+    const void* address;
+    core::stable_key key;
+  };
   struct meaning {
     const record::call_site_table* calls;  // null: a block
     std::uint32_t number;  // of the call site or the block
@@ -124,7 +129,23 @@ class process_names final : public explain::function_names {
     for (std::uint32_t number = 0; number < sites->size(); ++number) {
       location.call_sites.push_back(key_of_call(*sites, number));
       add_meaning(location.call_sites.back(), {sites, number});
+      const record::call_site& site = (*sites)[number];
+      if (site.call == core::mpi_call::omp_parallel) regions_.push_back({site.address, location.call_sites.back()});
     }
+  }
+
+  // The threads of a team run the same code from the begin of a region on: where one begins it, and where the others come to it or
+  // begin themselves.
+  void join_regions(core::location_history& location, const record::call_site_table* sites) const {
+    if (sites == nullptr || regions_.empty()) return;
+    std::vector<core::stable_key> keys(location.call_sites);
+    for (std::uint32_t number = 0; number < sites->size(); ++number) {
+      const record::call_site& site = (*sites)[number];
+      if (site.call != core::mpi_call::omp_idle && site.call != core::mpi_call::thread_begin) continue;
+      for (const parallel_region& r : regions_)
+        if (r.address == site.address) keys[number] = r.key;
+    }
+    keys.swap(location.code_sites);
   }
 
   reports::symboliser& symbols() const {
@@ -142,8 +163,8 @@ class process_names final : public explain::function_names {
       found.line = found.line != 0 && caller.line != 0 ? core::combine(found.line, caller.line) : 0;
     }
     core::mpi_call call = (*m.calls)[m.number].call;
-    if (call == core::mpi_call::omp_idle)
-      call = core::mpi_call::omp_parallel;  // the thread that begins a team runs the same code
+    if (call == core::mpi_call::futex_wake)
+      call = core::mpi_call::futex_wait;  // of a barrier, as it is the last to come or not
     found.function = core::combine(found.function, static_cast<std::uint64_t>(call));
     if (found.line != 0) found.line = core::combine(found.line, found.function);
     return found;
@@ -253,6 +274,7 @@ class process_names final : public explain::function_names {
   base::pod_vector<std::uintptr_t> functions_;  // by site number: address of a function that the compiler marked, or 0
   base::key_map known_;  // index in meanings_
   base::pod_vector<meaning> meanings_;
+  base::pod_vector<parallel_region> regions_;  // of OpenMP, by call site
   call_sources* remembered_ = nullptr;
   mutable std::unique_ptr<reports::symboliser> symbols_;
 };

@@ -61,14 +61,15 @@ inline std::string overhead_text(const run_ledger& r) {
   if (o.poll_seconds > 0.001 * r.seconds)
     parts += ", " + base::duration(o.poll_seconds, 2) + " of it in tests that found nothing";
   if (o.pause_seconds > 0.001 * r.seconds)
-    parts += "; besides, the program stood still for " + base::duration(o.pause_seconds, 2) + " in " +
-             base::counted(o.pauses, "pause") + " in which the run so far was explained: they are not part of the " +
-             base::duration(r.seconds) + " of the run";
+    parts +=
+        base::joined({"; besides, the program stood still for ", base::duration(o.pause_seconds, 2), " in ",
+                      base::counted(o.pauses, "pause"), " in which the run so far was explained: they are not part of the ",
+                      base::duration(r.seconds), " of the run"});
   if (most < 0.01 * r.seconds) return "measuring made the run longer by " + bound + parts;
-  std::string text = "without measuring the run would have taken " + base::duration(o.without_seconds) + " (± " +
-                     base::duration(o.error_seconds, 2) + "), with " + base::duration(o.waiting_without_seconds) +
-                     " of waiting: measuring took " + base::duration(o.seconds, 2) + " on all " + base::rank_nouns() +
-                     " and made the run longer by " + bound + parts;
+  std::string text = base::joined({"without measuring the run would have taken ", base::duration(o.without_seconds), " (± ",
+                                   base::duration(o.error_seconds, 2), "), with ", base::duration(o.waiting_without_seconds),
+                                   " of waiting: measuring took ", base::duration(o.seconds, 2), " on all ", base::rank_nouns(),
+                                   " and made the run longer by ", bound, parts});
   if (o.inversions > 0)
     text += "; without it another message would have arrived first in " + base::counted(o.inversions, "call");
   return text;

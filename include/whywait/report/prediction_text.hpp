@@ -54,8 +54,9 @@ inline std::string prediction_text(const prediction_section& p, std::size_t colu
       continue;
     }
     const double saving = a.measured_seconds - a.seconds;
-    head += base::duration(a.seconds) + "  (" + base::duration(a.low_seconds) + " to " + base::duration(a.high_seconds) +
-            "), " + (saving >= 0 ? "saves " : "costs ") + base::duration(std::fabs(saving), 2);
+    head +=
+        base::joined({base::duration(a.seconds), "  (", base::duration(a.low_seconds), " to ", base::duration(a.high_seconds),
+                      "), ", saving >= 0 ? "saves " : "costs ", base::duration(std::fabs(saving), 2)});
     out += base::wrap(head, columns, "      ", "        ");
     out += base::wrap(by_whom(a), columns, "        ", "        ");
     for (const std::string& note : a.notes) out += base::wrap(base::printable(note), columns, "        ", "        ");

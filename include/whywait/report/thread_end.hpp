@@ -70,20 +70,21 @@ inline std::string text_of(const base::vector<thread_end>& threads) {
   for (const thread_end& t : threads) {
     out += t.rank >= 0 ? "  rank " + std::to_string(t.rank) : "  process " + std::to_string(t.pid);
     if (t.thread != 0) out += " thread " + std::to_string(t.thread);
-    out += ": " + t.end + ", last seen after " + base::duration(t.seconds);
+    out += base::joined({": ", t.end, ", last seen after ", base::duration(t.seconds)});
     if (t.inside) {
-      out += ", since " + base::duration(t.since_seconds) + " in " + call_text(t.call);
+      out += base::joined({", since ", base::duration(t.since_seconds), " in ", call_text(t.call)});
       if (!t.whom.empty()) out += " " + t.whom;
     }
     out += "\n";
     if (!t.regions.empty() && !t.inside) out += "      in " + base::printable(t.regions) + "\n";
     std::string most;
     for (std::size_t i = 0; i < t.blocks.size() && i < 3; ++i)
-      most += (i == 0 ? "      " : ", ") + base::printable(t.blocks[i].where.name) + " " + base::duration(t.blocks[i].seconds) +
-              " (" + base::counted(t.blocks[i].visits, "visit") + ")";
+      most += base::joined({i == 0 ? "      " : ", ", base::printable(t.blocks[i].where.name), " ",
+                            base::duration(t.blocks[i].seconds), " (", base::counted(t.blocks[i].visits, "visit"), ")"});
     if (!most.empty()) out += most + "\n";
     if (t.torn_events + t.lost_events != 0)
-      out += "      " + base::counted(t.torn_events, "event") + " torn, " + base::counted(t.lost_events, "event") + " lost\n";
+      out += base::joined(
+          {"      ", base::counted(t.torn_events, "event"), " torn, ", base::counted(t.lost_events, "event"), " lost\n"});
   }
   return out;
 }

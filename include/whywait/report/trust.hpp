@@ -157,9 +157,9 @@ inline std::string unrecorded_words(const result& r) {
 inline std::string late_start_words(const result& r) {
   const late_start& l = r.run.late;
   if (!l.matters(r.run.seconds)) return {};
-  return "before the run: " + base::duration(l.wait_seconds, 2) + " of waiting in MPI_Init for rank " + std::to_string(l.rank) +
-         ", which called it " + base::duration(l.seconds, 2) +
-         " after its process began; code ahead of MPI_Init is not recorded";
+  return base::joined({"before the run: ", base::duration(l.wait_seconds, 2), " of waiting in MPI_Init for rank ",
+                       std::to_string(l.rank), ", which called it ", base::duration(l.seconds, 2),
+                       " after its process began; code ahead of MPI_Init is not recorded"});
 }
 
 /// "12 % of rank time (3.1 s) is input and output: MPI_File_write_all (dump.cpp:12), ..."; empty below 1 %. `what`: from "is" on.
@@ -240,9 +240,9 @@ inline std::string sharing_words(const result& r) {
                                   (r.run.threads_only ? "waits look longer" : "MPI calls look slower") + " than they are";
   const std::string ready = " of " + base::rank_time() + " a " + base::rank_noun() + " was ready to run";
   if (s.ranks > s.processors)
-    return base::counted(s.ranks, base::rank_noun()) + " share " + base::counted(s.processors, "processor") + ": in " + share +
-           ready + " and had none" + consequence;
-  return "in " + share + ready + ", but other threads had its processor" + consequence;
+    return base::joined({base::counted(s.ranks, base::rank_noun()), " share ", base::counted(s.processors, "processor"),
+                         ": in ", share, ready, " and had none", consequence});
+  return base::joined({"in ", share, ready, ", but other threads had its processor", consequence});
 }
 
 /// Whether the virtual clocks see too little saving: where ranks share processors, those that wait keep others from working, which the

@@ -153,9 +153,9 @@ inline double slow_ratio(const explain::balance_answer& b) noexcept {
          (static_cast<double>(slow) * static_cast<double>(b.sum_ns - slow_ns));
 }
 
-/// Whether a rank deals most visits of a block to the ranks that ask first.
+/// Whether a rank deals most visits of a block to the ranks that ask first. What it runs itself for each of them is not dealt.
 inline bool is_dealt(const explain::balance_answer& b, std::int64_t dealt) noexcept {
-  return dealt > 0 && 2 * dealt >= b.visits;
+  return dealt > 0 && 2 * dealt >= b.visits && b.among == b.ranks;
 }
 
 /// The answers about balanced blocks, largest saving first. Where a rank deals the visits of a block to the ranks that ask first,
@@ -163,8 +163,10 @@ inline bool is_dealt(const explain::balance_answer& b, std::int64_t dealt) noexc
 /// mean. `dealt`: answers to the first rank that asked.
 inline base::vector<explain::balance_answer> balances_of(const explain::outcome& found, std::int64_t dealt) {
   base::vector<explain::balance_answer> all = found.balances;
+  const double busy = std::min(1.0, found.efficiency.parallel);  // no other division makes ranks wait less than not at all
+  const auto most_ns = static_cast<std::int64_t>((1 - busy) * static_cast<double>(found.total_ns));
   for (explain::balance_answer& b : all)
-    if (is_dealt(b, dealt)) b.saving_ns = b.most_ns - b.sum_ns / b.among;
+    if (is_dealt(b, dealt)) b.saving_ns = std::min(b.most_ns - b.sum_ns / b.among, busy > 0 ? most_ns : INT64_MAX);
   base::small_stable_sort(
       all, [](const explain::balance_answer& a, const explain::balance_answer& b) { return a.saving_ns > b.saving_ns; });
   return all;
@@ -217,6 +219,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     v.thread = b.thread;
     v.ratio = divided ? 0 : slow_ratio(b);
     if ((v.ratio > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
+    if (b.moves && base::ranks_are_threads()) continue;  // threads take the work as they come: no thread is slow
     if (!divided && saving < rules::processor_noise::least_effect(said.noise.of(b.rank), run)) {
       drowned = true;
       continue;
@@ -228,17 +231,20 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     v.at_least = v.predicted && b.moves;
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
     const std::string code = code_text(v.where);
-    const std::string name = !unmarked           ? v.block + (code.empty() ? "" : " (" + code + ")")
+    const std::string name = !unmarked           ? (code.empty() ? v.block : base::joined({v.block, " (", code, ")"}))
                              : b.after && v.from ? "the code after " + base::brief_call_text(*v.from)
                              : b.pieces > 1      ? "unmarked code, above all " + between_text(v)
                                                  : "the code " + between_text(v);
     const bool one_other = b.ranks - std::max(b.slow_ranks, 1) == 1;
-    const std::string uneven = nearly_all ? slow_words(b, "does", "do") + " nearly all of "
-                                          : slow_words(b, "takes", "take") + " " + base::fixed(v.ratio, v.ratio < 10 ? 1 : 0) +
-                                                " times as long as the " + (one_other ? "other in " : "others in ");
-    v.claim = !divided ? uneven + name + ": balancing it"
-                       : "only " + base::rank_text(v.rank, v.thread) + " runs " + name + ": dividing it among all " +
-                             base::rank_nouns();
+    if (divided) {
+      v.claim = base::joined(
+          {"only ", base::rank_text(v.rank, v.thread), " runs ", name, ": dividing it among all ", base::rank_nouns()});
+    } else if (nearly_all) {
+      v.claim = base::joined({slow_words(b, "does", "do"), " nearly all of ", name, ": balancing it"});
+    } else {
+      v.claim = base::joined({slow_words(b, "takes", "take"), " ", base::fixed(v.ratio, v.ratio < 10 ? 1 : 0),
+                              " times as long as the ", one_other ? "other in " : "others in ", name, ": balancing it"});
+    }
     all.push_back(std::move(v));
   }
   for (const bool of_pattern : {false, true}) {

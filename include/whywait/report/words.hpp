@@ -34,9 +34,9 @@ inline std::string explained_words(const run_facts& run) {
 /// Replaces "nothing worth changing" if most waits may be in the part that was not recorded. `share`: of waiting.
 inline std::string hardly_seen(const run_facts& run, double share) {
   if (run.location_seconds <= 0) return "The waits of this run are not explained.";
-  return base::percent(share) + " of the " + base::rank_time() + " that is explained is waiting (" +
-         base::duration(run.waiting_seconds) + "); the other " + base::duration(run.unseen_seconds) +
-         " of the run were not recorded.";
+  return base::joined({base::percent(share), " of the ", base::rank_time(), " that is explained is waiting (",
+                       base::duration(run.waiting_seconds), "); the other ", base::duration(run.unseen_seconds),
+                       " of the run were not recorded."});
 }
 
 /// Blocks that ran in the unrecorded part: "compute (a.cpp:3) 1.90 s (190 visits), ...". Empty without marks.
@@ -282,16 +282,15 @@ inline std::string not_counted_words(const result& r) {
 
 /// What the explanation rests on: "12,345 MPI calls seen, clock error 1.0 us, 0 events dropped, 0 messages unmatched, ..."
 inline std::string quality_words(const run_facts& run) {
-  std::string text =
-      (run.threads_only ? base::counted(run.primitives, "wait or release of a thread", "waits and releases of threads")
-                        : base::counted(run.mpi_calls, "MPI call")) +
-      " seen" + (run.epochs > 1 ? " in " + base::counted(run.epochs, "epoch") : "") + ", clock error ";
-  text += std::isfinite(run.clock_error_seconds) ? base::duration(run.clock_error_seconds, 2) : "unknown";
-  if (run.threads_only) text.resize(text.rfind(", clock error"));
-  text += ", " + base::counted(run.dropped_events, "event") + " dropped";
-  if (!run.threads_only) text += ", " + base::counted(run.unmatched, "message") + " unmatched";
-  if (!run.threads_only && run.primitives > 0)
-    text += ", " + base::counted(run.primitives, "wait or release of a thread", "waits and releases of threads");
+  const std::string waits = base::counted(run.primitives, "wait or release of a thread", "waits and releases of threads");
+  std::string text = (run.threads_only ? waits : base::counted(run.mpi_calls, "MPI call")) + " seen";
+  if (run.epochs > 1) text += " in " + base::counted(run.epochs, "epoch");
+  if (!run.threads_only)
+    text += ", clock error " +
+            (std::isfinite(run.clock_error_seconds) ? base::duration(run.clock_error_seconds, 2) : std::string("unknown"));
+  text += base::joined({", ", base::counted(run.dropped_events, "event"), " dropped"});
+  if (!run.threads_only) text += base::joined({", ", base::counted(run.unmatched, "message"), " unmatched"});
+  if (!run.threads_only && run.primitives > 0) text += ", " + waits;
   if (run.interposed_calls > 0)
     text += ", " + base::counted(run.interposed_calls, "call of a pthread function", "calls of pthread functions");
   if (run.short_waits > 0)

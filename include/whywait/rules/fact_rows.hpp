@@ -250,13 +250,16 @@ class fact_maker {
     // own code.
     std::int64_t avoidable = used > 0 ? std::min(named, e.wait_ns) : e.unexplained_ns + transfer;
     std::int64_t most_waited = longest_waiter;
-    if (e.why == explain::pattern::thread_barrier && used > 0) {  // now one thread is late by these blocks, now another
+    if (divides_work(e.why) && used > 0) {  // now one thread is late by these blocks, now another
       avoidable = core::nearest(static_cast<double>(avoidable) * ratio(shapes_.because_ns(e), e.wait_ns));
       most_waited = shapes_.because_longest_ns(e);
     }
     if (most_waited > 0) avoidable = std::min(avoidable, most_waited);
     if (used > 0 && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
+    if (e.why == explain::pattern::mutex_contention && found_.no_locks.site != 0)
+      avoidable = std::min(avoidable, std::max<std::int64_t>(0, found_.no_locks.saving_ns));
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
+    w.set("shorter", seconds(avoidable));
     avoidable = std::min(avoidable, by_order(e.why));
     w.set("avoidable", seconds(avoidable)).set("ranks", ranks_).set("threads", threads_in(e));
     w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));

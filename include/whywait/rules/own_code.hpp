@@ -212,7 +212,7 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
       if (room_ns > 0 && !works) readings.left(room_ns);
       if (room_ns <= 0 || !works) return read();
       const std::uint32_t number = between(from, site, [&](std::uint32_t a, std::uint32_t b) {
-        return static_cast<std::uint32_t>(&in(explain::between_key(key_of(a), key_of(b))) - all.data());
+        return static_cast<std::uint32_t>(&in(explain::between_key(code_after(here, a), key_of(b))) - all.data());
       });
       readings.ran(number, room_ns);
       rank_code& c = all[number];
@@ -259,7 +259,7 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     if (begin < code.size()) whole.thread = code[begin].thread;
     std::int64_t ran_ns = 0;
     for (; end < code.size() && code[end].thread == whole.thread; ++end) {
-      whole.ns += code[end].ns;
+      whole.ns += code[end].ns - code[end].polls_ns;
       whole.counts.add(code[end].counts);
       ran_ns += ran_ns_of(code[end]);
     }

@@ -65,13 +65,13 @@ inline bool within_ranks(explain::pattern why) noexcept {
   return why >= explain::pattern::mutex_contention && !base::ranks_are_threads();
 }
 
-/// How many threads of a rank take part in a wait within ranks, at most 64; 0: it is not known, or another wait.
+/// How many threads of a process take part in a wait for threads, at most 64; 0: it is not known, or another wait.
 inline int threads_in(const explain::explanation& e) noexcept {
   std::uint64_t threads = 0;
   for (const auto* const side : {&e.causers, &e.waiters}) {
     for (const explain::location_share& s : *side) {
-      if (s.rank < 0 || !within_ranks(e.why)) return 0;
-      threads |= std::uint64_t{1} << (s.thread & 63);
+      if (s.rank < 0 || e.why < explain::pattern::mutex_contention) return 0;
+      threads |= std::uint64_t{1} << ((base::ranks_are_threads() ? s.rank : s.thread) & 63);
     }
   }
   return __builtin_popcountll(threads);

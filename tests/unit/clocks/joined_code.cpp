@@ -253,6 +253,7 @@ TEST_CASE("unmarked code that only one rank runs is divided among all, unless ot
   struct piece {
     std::string first, second;
     std::int64_t visits;
+    std::int64_t ns = 0;  // 0: as below
   };
   const auto at = [&](const char* function, int line) { return names.site(function, line); };
   // Rank 0 runs one piece for 400, ranks 1-3 run others for 100 each. Returns among how many ranks it would be divided.
@@ -266,8 +267,9 @@ TEST_CASE("unmarked code that only one rank runs is divided among all, unless ot
         const core::stable_key first = core::key_of(p.first.c_str()), second = core::key_of(p.second.c_str());
         const core::stable_key block = explain::between_key(first, second);
         if (rank == 0 && asked == 0) asked = block;
-        pieces.push_back({block, first, second, rank == 0 ? 400 : 100, p.visits});
-        own[0].push_back({block, rank == 0 ? 400 : 100, 0});
+        const std::int64_t ns = p.ns != 0 ? p.ns : rank == 0 ? 400 : 100;
+        pieces.push_back({block, first, second, ns, p.visits});
+        own[0].push_back({block, ns, 0});
       }
       small_stable_sort(own[0], [](const explain::block_time& a, const explain::block_time& b) { return a.block < b.block; });
       clocks::joined_code joined;
@@ -290,6 +292,10 @@ TEST_CASE("unmarked code that only one rank runs is divided among all, unless ot
   const piece serves_in_main{at("main", 10), at("main", 12), 120}, works_in_main{at("main", 30), at("main", 28), 40};
   CHECK(among({serves_in_main}, {works_in_main}) == 4);
   CHECK(among({serves_in_main}, {{at("main", 30), at("main", 28), 118}}) == 0);  // about as often: may be the same code
+  // The master works as well, and what it has beyond that is just this piece; or more than that.
+  const piece works_too{at("main", 12), at("step", 10), 118, 100}, works_longer{at("main", 12), at("step", 10), 118, 200};
+  CHECK(among({serves_in_main, works_too}, {{at("main", 30), at("main", 28), 118}}) == 4);
+  CHECK(among({serves_in_main, works_longer}, {{at("main", 30), at("main", 28), 118}}) == 0);
   // the lines of a root and of the others: they begin, or end, at the same call
   const piece root{at("begin", 1), at("root", 2), 40};
   CHECK(among({root}, {{at("begin", 1), at("leaf", 3), 40}}) == 0);

@@ -81,6 +81,26 @@ TEST_CASE("a run of which a part is explained: savings are savings of that part,
         "in the whole run 32 % to 38 % of rank time is waiting, if parts that were not recorded are like those beside them");
 }
 
+TEST_CASE("what a rank runs for each answer is not dealt, and what is dealt cannot save more than the ranks wait") {
+  const auto saving_of = [](explain::balance_answer b, double efficiency) {
+    b.visits = 60;
+    explain::outcome found = outcome({late_sender()}, 8, 10 * second);
+    found.total_ns = 10 * second;
+    found.efficiency.parallel = efficiency;
+    found.balances = {b};
+    reports::run_facts run = facts();
+    run.first_comers = 57;
+    const reports::result r = reports::assemble(found, names(), run, {});
+    REQUIRE(r.verdict.size() == 1);
+    return r.verdict[0].saving_seconds;
+  };
+  explain::balance_answer dealt = balance_of(compute, 3, 8, 8, 24, 0.5);  // 5 s above the mean
+  CHECK(saving_of(dealt, 0.4) == doctest::Approx(5));
+  CHECK(saving_of(dealt, 0.7) == doctest::Approx(3));
+  dealt.ranks = 1;  // the dealer's own code, to be divided among all
+  CHECK(saving_of(dealt, 0.4) == doctest::Approx(0.5));
+}
+
 TEST_CASE("a verdict names the threads that take longer") {
   explain::balance_answer b = balance_of(compute, 3, 8, 6, 20, 1.5);
   b.thread = 2;

@@ -421,6 +421,7 @@ TEST_CASE("calling something earlier saves no more than the run is longer than w
   o.total_ns = 10000 * sample::ms;
   o.efficiency.communication = 0.98;
   const rules::knowledge known = sample::knowledge();
+  std::int64_t before_sends_ms = 9000;  // the work could come after the sends
   // Rank 0 is outside MPI for `own_ms`, of which it had no processor for `delay_ms`.
   const auto saving = [&](std::int64_t own_ms, std::int64_t delay_ms, bool shared) {
     rules::code_table code;
@@ -433,6 +434,7 @@ TEST_CASE("calling something earlier saves no more than the run is longer than w
     rules::program_facts program;
     program.code = &code;
     program.useful_known = true;
+    if (before_sends_ms > 0) program.sites.push_back({o.waits[0].cause, o.waits[0].count, before_sends_ms * sample::ms});
     program.shared_processors = shared;
     const auto said =
         rules::evaluate(known, o, 4, sample::names(), program, [](rules::event_store&, rules::trouble&, auto&) {});
@@ -442,8 +444,13 @@ TEST_CASE("calling something earlier saves no more than the run is longer than w
   CHECK(saving(9600, 0, true) == doctest::Approx(0.4));
   CHECK(saving(9600, 100, true) == doctest::Approx(0.5));
   CHECK(saving(9600, 5000, true) == doctest::Approx(2.0 / 3));  // then the rank that waited most sets the limit
+  before_sends_ms = 0;  // it cannot: making it shorter has another limit
+  CHECK(saving(9600, 0, false) == doctest::Approx(2.0 / 3));
+  before_sends_ms = 9000;
   o.waits[0].why = whywait::explain::pattern::mutex_contention;  // of a thread that may run as long as its rank
   CHECK(saving(9600, 0, false) == doctest::Approx(2.0 / 3));
+  o.no_locks = {o.waits[0].operation, 100 * sample::ms};  // if no thread waited for any lock
+  CHECK(saving(9600, 0, false) == doctest::Approx(0.1));
 }
 
 TEST_CASE("the guilty rank is named, not all that were late") {

@@ -39,6 +39,16 @@ TEST_CASE("busy processors leave nothing to save by balancing") {
   CHECK(found.balances[0].saving_ns == 0);
 }
 
+TEST_CASE("no other division of the work is faster than all threads that never wait") {
+  whywait::explain::outcome found = balanced(320);
+  found.locations = 4;
+  found.location_ns = 2000;
+  found.waiting_ns = 400;  // 1,600 of work: at least 400 on four threads
+  CHECK(whywait::threads::most_divided_ns(found, {0, 2}) == 200);
+  CHECK(whywait::threads::most_divided_ns(found, {0, 0}) == 200);
+  CHECK(whywait::threads::most_divided_ns(found, {1000, 2}) == 100);
+}
+
 TEST_CASE("while a thread has no processor, all are busy") {
   whywait::explain::outcome found = balanced(320);
   bound_balances(found, {600, 2, 450});

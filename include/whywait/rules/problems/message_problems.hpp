@@ -14,13 +14,14 @@ declare problem for late_sender parameters (
   name = "late_sender",
   description = "The receive ({w.operation}) was ready before the message was sent ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for messages of {w.late_others}"
-            + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them earlier",
+            + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", ""))
+            + if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), ": making that shorter", ": sending them earlier"),
   advice = if(w.blocks_count > 0 and w.sends_after_work and not (w.earlier_known and w.earlier_share < 2 %), "call {w.cause} before {w.blocks} if the message does not depend on it, or ",
            if(w.blocks_count > 0, "make {w.blocks} shorter on {w.late_ranks}, or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", ""))))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}",
                 "post the receive early with MPI_Irecv and wait for it after other work"),
   duration = w.duration,
-  saving = w.avoidable );
+  saving = if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), w.shorter, w.avoidable) );
 
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
 # would travel while all work. What that saves is known from the virtual clocks.
@@ -76,11 +77,11 @@ declare problem for wrong_order parameters (
   duration = w.other_ready_duration, saving = w.other_ready_duration / max(1, w.waiting_ranks_count) );
 
 # The late rank was itself held up by others for most of the wait: each rank starts when the one before it has ended.
-# Where one rank has more to do than the others, that is the cause (uneven_work). If all wait for one another in a circle, the run
+# Where one rank has more to do than the others (uneven_work), or all of it, that is the cause. If all wait for one another in a circle, the run
 # does not show whether a rank needs all of what it waits for, as with a token, or could begin with a part.
 declare composite event pipeline member ( wait as w )
   when w.pattern = 'late_sender' and w.indirect > 50 % * w.duration and w.late_ranks_count > 1 and w.blocks_count > 0
-       and w.in_turn >= 30 %;
+       and w.in_turn >= 30 % and w.lead != 'alone';
 declare problem for pipeline parameters (
   name = "serialised_pipeline",
   instead_of = "work_in_turn, slow_block",

@@ -73,11 +73,12 @@ inline reports::unrecorded_threads unrecorded_threads_of(core::registry& registr
   return out;
 }
 
-/// What another division of the same work saves at most: no run is shorter than its processor time on all processors, nor than the
-/// time in which all of them were busy, also with other programs.
+/// What another division of the same work saves at most: no run is shorter than the time in which its threads did not wait, on all of
+/// them, nor than its processor time on all processors, nor than the time in which all of these were busy, also with other programs.
 inline std::int64_t most_divided_ns(const explain::outcome& found, const processor_time& used) noexcept {
-  if (used.processors <= 0) return INT64_MAX;
-  return std::max<std::int64_t>(0, found.total_ns - std::max(used.ns / used.processors, used.longest_delay_ns));
+  std::int64_t least_ns = used.processors <= 0 ? 0 : std::max(used.ns / used.processors, used.longest_delay_ns);
+  if (found.locations > 0) least_ns = std::max(least_ns, (found.location_ns - found.waiting_ns) / found.locations);
+  return std::max<std::int64_t>(0, found.total_ns - least_ns);
 }
 
 /// What the threads ran themselves.
@@ -142,8 +143,7 @@ inline void bound_balances(explain::outcome& found, const processor_time& used, 
     const std::int64_t least_ns = std::min(most_ns, most_balanced_ns(b, own, worth_ns));
     if (b.saving_ns <= least_ns) continue;
     b.saving_ns = least_ns;
-    b.bounded = true;
-    b.moves = false;
+    b.bounded = !b.moves;  // of what moves it is the least in any case
   }
 }
 
