@@ -238,6 +238,7 @@ WHYWAIT_DETAIL_GOMP void GOMP_task(void (*function)(void*), void* data, void (*c
   if (function == nullptr || !gomp::observes_task(size, alignment)) return call(function, data, copy, size, alignment);
   const ::whywait::threads::sync_site site = gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_taskwait));
   const bool depends = (flags & gomp::depends) != 0, detached = (flags & gomp::detaches) != 0;
+  if (depends && deferred) gomp::note_unobserved(::whywait::core::openmp_part::dependences);
   ::whywait::threads::task_set* const siblings = ::whywait::threads::this_thread_in_team().children;
   const bool waits = !deferred && depends && ::whywait::threads::want_tasks(site, siblings, false);
   ::whywait::threads::team_task task = ::whywait::threads::create_task(site.address, depends || !deferred, detached);

@@ -2283,7 +2283,7 @@ struct location_base {
 
 /// Parts of OpenMP that <whywait/gomp.hpp> does not observe.
 namespace openmp_part {
-enum : uint32_t { copyprivate, doacross, cancellable, locked_atomic, device, before_gcc_4_9, count_ };
+enum : uint32_t { copyprivate, doacross, cancellable, locked_atomic, device, before_gcc_4_9, dependences, count_ };
 }
 
 /// What an interposer of pthread functions leaves besides records.
@@ -20148,7 +20148,7 @@ struct location_history {
   std::uint64_t absent = 0;  ///< clock ticks in which its thread did not exist (thread_book)
   std::uint64_t opened = 0;  ///< when the thread began, if it left no record of that; clock ticks, 0: not known
   std::vector<stable_key> call_sites;  ///< meaning of sync_record::site
-  std::vector<stable_key> code_sites;  ///< the same for the code that follows; empty: equal
+  std::vector<stable_key> code_sites;  ///< names of the code that follows these calls; empty: call_sites
   chunked_view<const order_segment> order;  ///< with WHYWAIT_PATH=order, by record
   chunked_view<const order_node> order_nodes;  ///< meaning of order_segment::first
   std::vector<call_overhead> call_overheads;  ///< by mpi_call, in addition to the records; empty: none
@@ -36075,14 +36075,22 @@ inline double slow_ratio(const explain::balance_answer& b) noexcept {
          (static_cast<double>(slow) * static_cast<double>(b.sum_ns - slow_ns));
 }
 
-/// Whether a rank deals most visits of a block to the ranks that ask first. What it runs itself for each of them is not dealt.
+/// Whether a rank deals most visits of a block to the ranks that ask first, or runs it itself for each of them.
 inline bool is_dealt(const explain::balance_answer& b, std::int64_t dealt) noexcept {
-  return dealt > 0 && 2 * dealt >= b.visits && b.among == b.ranks;
+  return dealt > 0 && 2 * dealt >= b.visits;
+}
+
+/// Whether other ranks waited for a lock of a window that a rank holds while it runs this code: once divided, the parts wait for it
+/// in turn, which the clocks do not know.
+inline bool holds_window(const verdict_entry& v, const explain::outcome& found) {
+  if (v.kind != "between" || v.where.call.compare(0, 14, "MPI_Win_unlock") != 0) return false;
+  return std::any_of(found.waits.begin(), found.waits.end(),
+                     [](const explain::explanation& e) { return e.why == explain::pattern::window_lock_contention; });
 }
 
 /// The answers about balanced blocks, largest saving first. Where a rank deals the visits of a block to the ranks that ask first,
 /// another run would deal them in another way, and the clocks do not answer: then the saving is what the rank has above the
-/// mean. `dealt`: answers to the first rank that asked.
+/// mean, and at most what the ranks wait. `dealt`: answers to the first rank that asked.
 inline base::vector<explain::balance_answer> balances_of(const explain::outcome& found, std::int64_t dealt) {
   base::vector<explain::balance_answer> all = found.balances;
   const double busy = std::min(1.0, found.efficiency.parallel);  // no other division makes ranks wait less than not at all
@@ -36149,7 +36157,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
     if (b.after && nearly_all && !computes_more(b, said)) continue;
     v.saving_seconds = saving;
-    v.predicted = !is_dealt(b, dealt) && !b.bounded;
+    v.predicted = !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found);
     v.at_least = v.predicted && b.moves;
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
     const std::string code = code_text(v.where);
@@ -38530,7 +38538,7 @@ struct code_use {
   core::stable_key block = 0;
   std::int64_t ns = 0, visits = 0, work = 0;
   std::int64_t most_ns = 0, most_visits = 0, most_work = 0;
-  std::int64_t most_whole_ns = 0;  ///< time of that thread in all blocks
+  std::int64_t most_whole_ns = 0;  ///< time of that thread in all blocks, without that between two polls of one call
   core::code_counts counts{}, most_counts{};
   std::int64_t most_delay_ns = 0;  ///< of all its own code: ready to run without a processor
   std::int64_t most_polls_ns = 0;  ///< its time between two polls of one call
@@ -42581,9 +42589,10 @@ declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_r
   duration = lost, saving = lost / max(1, ranks - 1) );
 
 # All ranks do as much of the block in total, but not at the same time, and each waits for the others in turn: the lead moves.
-# Where the others run the block earlier or later, or not at all, it is run by one after the other.
+# Where the others run the block earlier or later, or not at all, it is run by one after the other. The last thread that comes to a barrier
+# of the C++ library makes another call than the others, so that its code has another name.
 declare composite event varying_block member ( wait as w )
-  when w.lead = 'even' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
+  when w.lead = 'even' and w.operation_call != 'futex wait' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
        and w.top_kind != 'waiting' and w.top_duration - w.top_inherited > 40 % * w.duration;
 declare problem for varying_block when w.top_here >= 50 % and w.top_waiting_amount > 0 parameters (
   name = "slow_block",
@@ -42864,9 +42873,9 @@ declare composite event late_sender member ( wait as w ) when w.pattern = 'late_
 declare problem for late_sender parameters (
   name = "late_sender",
   description = "The receive ({w.operation}) was ready before the message was sent ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for messages of {w.late_others}"
-            + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", ""))
-            + if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), ": making that shorter", ": sending them earlier"),
+  verdict = if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), "",
+               "{w.waiting_ranks} waited in {w.operation} for messages of {w.late_others}"
+               + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them earlier"),
   advice = if(w.blocks_count > 0 and w.sends_after_work and not (w.earlier_known and w.earlier_share < 2 %), "call {w.cause} before {w.blocks} if the message does not depend on it, or ",
            if(w.blocks_count > 0, "make {w.blocks} shorter on {w.late_ranks}, or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", ""))))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}",
@@ -43018,7 +43027,7 @@ declare problem for early_wait parameters (
             + if(w.blocks_count > 0, ", which come after {w.blocks}", "") + ": making them earlier",
   advice = if(w.blocks_count > 0, "make {w.blocks} shorter on {w.late_ranks}, or ", "") + "give {w.waiting_ranks} work to do ahead of {w.operation}",
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.shorter, w.avoidable) );
+  saving = w.avoidable );
 
 declare composite event late_complete member ( wait as w ) when w.pattern = 'late_complete';
 declare problem for late_complete parameters (
@@ -55869,10 +55878,12 @@ class short_writer {
            std::size_t deeper = 0) const {
     add(to, text, margin, colour, deeper, most_of_text());
   }
-  // What it saves is never left out.
+  // What it saves is never left out, and what to do ("balancing it") if that is short.
   void add_verdict(part& to, const verdict_entry& v) const {
-    const std::string saves = sentence(r_, v).substr(v.claim.size());
-    add(to, base::printable(v.claim) + saves, "  ", o_.bold(), 0, std::max<std::size_t>(2, most_of_text()), saves);
+    const std::string text = base::printable(v.claim) + sentence(r_, v).substr(v.claim.size());
+    const std::size_t claim = base::printable(v.claim).size(), action = text.rfind(": ", claim);
+    const bool is_short = action != std::string::npos && claim - action <= columns / 2;
+    add(to, text, "  ", o_.bold(), 0, std::max<std::size_t>(2, most_of_text()), text.substr(is_short ? action : claim));
   }
   void add(part& to, const std::string& text, const std::string& margin, const char* colour, std::size_t deeper,
            std::size_t most, const std::string& end = {}) const {
@@ -59720,16 +59731,20 @@ namespace finalize {
 /// Names the parts of OpenMP that the program used and that are not observed. `used(part)`: whether it did.
 template <class Used>
 void warn_of_openmp(reports::run_facts& facts, const Used& used) {
-  static constexpr const char* names[core::openmp_part::count_] = {"copyprivate",
-                                                                   "doacross loops",
-                                                                   "barriers of regions that can be cancelled",
-                                                                   "atomic operations that need a lock",
-                                                                   "target devices",
-                                                                   "parallel regions compiled by GCC before 4.9"};
+  static constexpr const char* names[core::openmp_part::dependences] = {"copyprivate",
+                                                                        "doacross loops",
+                                                                        "barriers of regions that can be cancelled",
+                                                                        "atomic operations that need a lock",
+                                                                        "target devices",
+                                                                        "parallel regions compiled by GCC before 4.9"};
   std::string all;
-  for (std::uint32_t part = 0; part != core::openmp_part::count_; ++part)
+  for (std::uint32_t part = 0; part != core::openmp_part::dependences; ++part)
     if (used(part)) all += (all.empty() ? "" : ", ") + std::string(names[part]);
   if (!all.empty()) facts.warnings.push_back("not observed of the program's OpenMP, so that waits there count as work: " + all);
+  if (used(core::openmp_part::dependences))
+    facts.warnings.push_back(
+        "OpenMP tasks with depend: which task another one waits for is not known, so that a chain of them looks like uneven "
+        "threads");
 }
 
 }  // namespace finalize
@@ -59754,8 +59769,7 @@ namespace finalize {
 /// docs/method.md 4.11).
 class waiting_sample {
  public:
-  /// An epoch: `recorded` seconds with `waiting` seconds of waiting, then `unseen` seconds without records, all of one rank on
-  /// average or all of the sum over ranks.
+  /// An epoch: `recorded` seconds, of which `waiting`, then `unseen` seconds without records; means of the ranks.
   void add(double recorded, double waiting, double unseen) noexcept {
     if (recorded > 1e-3 * unseen) {  // else it began with that part: the ranks resume microseconds apart
       recorded_ += recorded;

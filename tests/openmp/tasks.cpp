@@ -1,6 +1,7 @@
 // timeout: 60
 // stderr ~ whywait · tasks_\w+ · \d threads
 // file report.json ~ "not observed of the program's OpenMP, so that waits there count as work: copyprivate, doacross loops, barriers of regions that can be cancelled, atomic operations that need a lock, target devices, parallel regions compiled by GCC before 4.9"
+// file report.json ~ "OpenMP tasks with depend: which task another one waits for is not known
 //
 // Tasks of OpenMP do what they do without whywait: arguments, their copies and alignment, dependences, reductions, groups, loops in all
 // directions, nested regions, exceptions. The report names what is not observed. Compiled with g++ only: <whywait/ompt.hpp> changes no task.

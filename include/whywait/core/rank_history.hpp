@@ -46,7 +46,7 @@ struct location_history {
   std::uint64_t absent = 0;  ///< clock ticks in which its thread did not exist (thread_book)
   std::uint64_t opened = 0;  ///< when the thread began, if it left no record of that; clock ticks, 0: not known
   std::vector<stable_key> call_sites;  ///< meaning of sync_record::site
-  std::vector<stable_key> code_sites;  ///< the same for the code that follows; empty: equal
+  std::vector<stable_key> code_sites;  ///< names of the code that follows these calls; empty: call_sites
   chunked_view<const order_segment> order;  ///< with WHYWAIT_PATH=order, by record
   chunked_view<const order_node> order_nodes;  ///< meaning of order_segment::first
   std::vector<call_overhead> call_overheads;  ///< by mpi_call, in addition to the records; empty: none

@@ -40,7 +40,7 @@ struct location_base {
 
 /// Parts of OpenMP that <whywait/gomp.hpp> does not observe.
 namespace openmp_part {
-enum : uint32_t { copyprivate, doacross, cancellable, locked_atomic, device, before_gcc_4_9, count_ };
+enum : uint32_t { copyprivate, doacross, cancellable, locked_atomic, device, before_gcc_4_9, dependences, count_ };
 }
 
 /// What an interposer of pthread functions leaves besides records.

@@ -16,16 +16,20 @@ namespace finalize {
 /// Names the parts of OpenMP that the program used and that are not observed. `used(part)`: whether it did.
 template <class Used>
 void warn_of_openmp(reports::run_facts& facts, const Used& used) {
-  static constexpr const char* names[core::openmp_part::count_] = {"copyprivate",
-                                                                   "doacross loops",
-                                                                   "barriers of regions that can be cancelled",
-                                                                   "atomic operations that need a lock",
-                                                                   "target devices",
-                                                                   "parallel regions compiled by GCC before 4.9"};
+  static constexpr const char* names[core::openmp_part::dependences] = {"copyprivate",
+                                                                        "doacross loops",
+                                                                        "barriers of regions that can be cancelled",
+                                                                        "atomic operations that need a lock",
+                                                                        "target devices",
+                                                                        "parallel regions compiled by GCC before 4.9"};
   std::string all;
-  for (std::uint32_t part = 0; part != core::openmp_part::count_; ++part)
+  for (std::uint32_t part = 0; part != core::openmp_part::dependences; ++part)
     if (used(part)) all += (all.empty() ? "" : ", ") + std::string(names[part]);
   if (!all.empty()) facts.warnings.push_back("not observed of the program's OpenMP, so that waits there count as work: " + all);
+  if (used(core::openmp_part::dependences))
+    facts.warnings.push_back(
+        "OpenMP tasks with depend: which task another one waits for is not known, so that a chain of them looks like uneven "
+        "threads");
 }
 
 }  // namespace finalize

@@ -16,8 +16,7 @@ namespace finalize {
 /// docs/method.md 4.11).
 class waiting_sample {
  public:
-  /// An epoch: `recorded` seconds with `waiting` seconds of waiting, then `unseen` seconds without records, all of one rank on
-  /// average or all of the sum over ranks.
+  /// An epoch: `recorded` seconds, of which `waiting`, then `unseen` seconds without records; means of the ranks.
   void add(double recorded, double waiting, double unseen) noexcept {
     if (recorded > 1e-3 * unseen) {  // else it began with that part: the ranks resume microseconds apart
       recorded_ += recorded;

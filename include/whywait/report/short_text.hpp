@@ -106,10 +106,12 @@ class short_writer {
            std::size_t deeper = 0) const {
     add(to, text, margin, colour, deeper, most_of_text());
   }
-  // What it saves is never left out.
+  // What it saves is never left out, and what to do ("balancing it") if that is short.
   void add_verdict(part& to, const verdict_entry& v) const {
-    const std::string saves = sentence(r_, v).substr(v.claim.size());
-    add(to, base::printable(v.claim) + saves, "  ", o_.bold(), 0, std::max<std::size_t>(2, most_of_text()), saves);
+    const std::string text = base::printable(v.claim) + sentence(r_, v).substr(v.claim.size());
+    const std::size_t claim = base::printable(v.claim).size(), action = text.rfind(": ", claim);
+    const bool is_short = action != std::string::npos && claim - action <= columns / 2;
+    add(to, text, "  ", o_.bold(), 0, std::max<std::size_t>(2, most_of_text()), text.substr(is_short ? action : claim));
   }
   void add(part& to, const std::string& text, const std::string& margin, const char* colour, std::size_t deeper,
            std::size_t most, const std::string& end = {}) const {

@@ -153,14 +153,22 @@ inline double slow_ratio(const explain::balance_answer& b) noexcept {
          (static_cast<double>(slow) * static_cast<double>(b.sum_ns - slow_ns));
 }
 
-/// Whether a rank deals most visits of a block to the ranks that ask first. What it runs itself for each of them is not dealt.
+/// Whether a rank deals most visits of a block to the ranks that ask first, or runs it itself for each of them.
 inline bool is_dealt(const explain::balance_answer& b, std::int64_t dealt) noexcept {
-  return dealt > 0 && 2 * dealt >= b.visits && b.among == b.ranks;
+  return dealt > 0 && 2 * dealt >= b.visits;
+}
+
+/// Whether other ranks waited for a lock of a window that a rank holds while it runs this code: once divided, the parts wait for it
+/// in turn, which the clocks do not know.
+inline bool holds_window(const verdict_entry& v, const explain::outcome& found) {
+  if (v.kind != "between" || v.where.call.compare(0, 14, "MPI_Win_unlock") != 0) return false;
+  return std::any_of(found.waits.begin(), found.waits.end(),
+                     [](const explain::explanation& e) { return e.why == explain::pattern::window_lock_contention; });
 }
 
 /// The answers about balanced blocks, largest saving first. Where a rank deals the visits of a block to the ranks that ask first,
 /// another run would deal them in another way, and the clocks do not answer: then the saving is what the rank has above the
-/// mean. `dealt`: answers to the first rank that asked.
+/// mean, and at most what the ranks wait. `dealt`: answers to the first rank that asked.
 inline base::vector<explain::balance_answer> balances_of(const explain::outcome& found, std::int64_t dealt) {
   base::vector<explain::balance_answer> all = found.balances;
   const double busy = std::min(1.0, found.efficiency.parallel);  // no other division makes ranks wait less than not at all
@@ -227,7 +235,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
     if (b.after && nearly_all && !computes_more(b, said)) continue;
     v.saving_seconds = saving;
-    v.predicted = !is_dealt(b, dealt) && !b.bounded;
+    v.predicted = !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found);
     v.at_least = v.predicted && b.moves;
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
     const std::string code = code_text(v.where);

@@ -76,7 +76,7 @@ struct code_use {
   core::stable_key block = 0;
   std::int64_t ns = 0, visits = 0, work = 0;
   std::int64_t most_ns = 0, most_visits = 0, most_work = 0;
-  std::int64_t most_whole_ns = 0;  ///< time of that thread in all blocks
+  std::int64_t most_whole_ns = 0;  ///< time of that thread in all blocks, without that between two polls of one call
   core::code_counts counts{}, most_counts{};
   std::int64_t most_delay_ns = 0;  ///< of all its own code: ready to run without a processor
   std::int64_t most_polls_ns = 0;  ///< its time between two polls of one call

@@ -88,6 +88,31 @@ TEST_CASE("a source is read once for all epochs that remember it") {
   CHECK(known.sources.size() == 2);
 }
 
+TEST_CASE("the code of a parallel region is the same on the thread that begins it and on the others") {
+  process p;
+  call_site_table others;
+  REQUIRE(others.open());
+  const only_address region{p.calls[1].address}, elsewhere{p.calls[2].address};
+  p.calls.find_or_add(region, mpi_call::omp_parallel, no_regions{});
+  const mpi_call also[] = {mpi_call::omp_idle, mpi_call::thread_begin, mpi_call::omp_parallel_end};
+  for (const mpi_call call : also) others.find_or_add(region, call, no_regions{});
+  others.find_or_add(elsewhere, mpi_call::thread_begin, no_regions{});
+  p.all.history.locations.resize(2);
+  p.all.threads.resize(2);
+  p.all.threads[1].sites = &others;
+  finalize::process_names names(p.all, p.sites);
+  const core::location_history& there = p.all.history.locations[1];
+  const core::stable_key parallel = p.key(3);
+  CHECK(code_after(p.all.history.locations[0], 3) == parallel);
+  CHECK(code_after(p.all.history.locations[0], 1) == p.key(1));
+  CHECK(code_after(there, 1) == parallel);
+  CHECK(code_after(there, 2) == parallel);
+  for (std::uint32_t number : {1u, 2u}) CHECK(there.call_sites[number] != parallel);  // as waits they have their own names
+  for (std::uint32_t number : {3u, 4u}) CHECK(code_after(there, number) == there.call_sites[number]);
+  CHECK(code_after(there, 5) == 0);
+  others.release();
+}
+
 TEST_CASE("a call site has its name after its source was asked for") {
   process p;
   finalize::process_names names(p.all, p.sites);

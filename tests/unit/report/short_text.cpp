@@ -361,7 +361,8 @@ TEST_CASE("no short report has more than 25 lines, whatever it contains and howe
         CHECK(shows(text, "\n 1  "));
         CHECK(shows(text, "\n    try: "));
         CHECK(shows(text, " takes 3.0 times as long as the others in"));
-        CHECK(shows(text, " would shorten"));
+        CHECK(shows(text, "shorten"));
+        CHECK(shows(text, "s that are explained"));
         CHECK(shows(text, "8 more warnings"));
       }
       // without calls, and without anything to explain

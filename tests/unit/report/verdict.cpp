@@ -81,7 +81,7 @@ TEST_CASE("a run of which a part is explained: savings are savings of that part,
         "in the whole run 32 % to 38 % of rank time is waiting, if parts that were not recorded are like those beside them");
 }
 
-TEST_CASE("what a rank runs for each answer is not dealt, and what is dealt cannot save more than the ranks wait") {
+TEST_CASE("what a rank deals, or runs for each answer, cannot save more than the ranks wait") {
   const auto saving_of = [](explain::balance_answer b, double efficiency) {
     b.visits = 60;
     explain::outcome found = outcome({late_sender()}, 8, 10 * second);
@@ -98,7 +98,8 @@ TEST_CASE("what a rank runs for each answer is not dealt, and what is dealt cann
   CHECK(saving_of(dealt, 0.4) == doctest::Approx(5));
   CHECK(saving_of(dealt, 0.7) == doctest::Approx(3));
   dealt.ranks = 1;  // the dealer's own code, to be divided among all
-  CHECK(saving_of(dealt, 0.4) == doctest::Approx(0.5));
+  CHECK(saving_of(dealt, 0.4) == doctest::Approx(5));
+  CHECK(saving_of(dealt, 0.7) == doctest::Approx(3));
 }
 
 TEST_CASE("a verdict names the threads that take longer") {

@@ -62,8 +62,7 @@ rules::row_writer wait_fact(rules::event_store& store, const std::string& patter
   w.set("blocks", "compute_interior")
       .set("blocks_count", 1)
       .set("blocks_duration", duration * 0.9)
-      .set("avoidable", duration * 0.9)
-      .set("shorter", duration * 0.9);
+      .set("avoidable", duration * 0.9);
   w.set("unexplained", duration * 0.1).set("positive", duration * 0.9);
   w.set("late_ranks", "rank 0")
       .set("late_others", "rank 0")

@@ -38,7 +38,7 @@ declare problem for early_wait parameters (
             + if(w.blocks_count > 0, ", which come after {w.blocks}", "") + ": making them earlier",
   advice = if(w.blocks_count > 0, "make {w.blocks} shorter on {w.late_ranks}, or ", "") + "give {w.waiting_ranks} work to do ahead of {w.operation}",
   duration = w.duration,
-  saving = if(w.blocks_count > 0, w.shorter, w.avoidable) );
+  saving = w.avoidable );
 
 declare composite event late_complete member ( wait as w ) when w.pattern = 'late_complete';
 declare problem for late_complete parameters (
