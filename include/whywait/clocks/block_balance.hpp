@@ -66,8 +66,9 @@ class block_balance {
   /// divided among all ranks; an unmarked one if no other rank runs it between other calls (`is_alone`).
   base::pod_vector<explain::balance_answer> candidates(std::size_t most) const {
     base::pod_vector<entry> found;
+    const entry* const more = all_more();
     for (entry e : all_) {
-      e.among = e.ranks == 1 && (e.region || is_alone(e)) ? all_ranks_ : e.ranks;
+      e.among = e.ranks == 1 && (e.region || is_alone(e, more)) ? all_ranks_ : e.ranks;
       if (e.among > e.ranks) e.others_ns = longest_.who == explain::thread_of_rank{e.rank, e.thread} ? second_.ns : longest_.ns;
       const bool code = e.region || e.unmarked;  // neither start-up nor time inside MPI can be balanced
       if (code && e.among > 1 && excess(e) > 0) found.push_back(e);
@@ -125,27 +126,36 @@ class block_balance {
   }
 
   // Whether surely no other rank runs the unmarked code of `e`, which only one rank passes between these two calls. Another one
-  // may run it between other calls (docs/method.md 1.4): of the same functions, about as often, unless all unmarked code takes the rank of
-  // `e` just as much longer as `e` takes; or if one of the two calls is the same, and the rank of `e` does not pass that piece as well.
-  bool is_alone(const entry& e) const noexcept {
+  // may run it between other calls (docs/method.md 1.4): of the same functions, about as often; or if one of the two calls is
+  // the same, and the rank of `e` does not pass that piece as well. `more`: of `all_more`.
+  bool is_alone(const entry& e, const entry* more) const noexcept {
     if (e.first == 0 || e.second == 0 || e.joined == 0) return false;
-    const bool more = is_all_more(e);
+    const bool explained = more != nullptr && more->rank == e.rank && more->thread == e.thread;
+    if (explained && more->block != e.block) return false;
     for (const entry& x : all_) {
-      if (x.block == e.joined && x.ranks > 1 && !more) return false;
+      if (x.block == e.joined && x.ranks > 1 && !explained) return false;
       const bool same_call = (x.first != 0 && x.first == e.first) || (x.second != 0 && x.second == e.second);
       const bool shared = x.ranks >= all_ranks_ || (x.ranks == 1 && x.rank == e.rank);
       if (same_call && !shared) return false;
     }
     return true;
   }
-  // Whether `e` is all that its rank runs more than any other.
-  bool is_all_more(const entry& e) const noexcept {
+  // The piece that takes just as long (within a tenth) as all unmarked code takes its rank longer than any other: it is all that this
+  // rank runs more. Null: there is none.
+  [[gnu::noinline]] const entry* all_more() const noexcept {
+    const auto whole =
+        std::find_if(all_.begin(), all_.end(), [](const entry& x) { return x.block == explain::unmarked_key(); });
+    if (whole == all_.end()) return nullptr;
+    const entry* found = nullptr;
+    std::int64_t least_ns = INT64_MAX;
     for (const entry& x : all_) {
-      if (x.block != explain::unmarked_key()) continue;
-      const std::int64_t more_ns = x.most_ns - x.second_ns - e.sum_ns;
-      return x.rank == e.rank && x.thread == e.thread && 10 * std::max(more_ns, -more_ns) <= e.sum_ns;
+      const std::int64_t more_ns = whole->most_ns - whole->second_ns - x.sum_ns, off_ns = std::max(more_ns, -more_ns);
+      const bool piece = x.joined != 0 && x.ranks == 1 && x.rank == whole->rank && x.thread == whole->thread;
+      if (!piece || 10 * off_ns > x.sum_ns || off_ns >= least_ns) continue;
+      found = &x;
+      least_ns = off_ns;
     }
-    return false;
+    return found;
   }
   // Of the pieces that `e` joins the one of which its rank has most above the mean of all.
   [[gnu::noinline]] core::stable_key most_uneven(const entry& e) const noexcept {

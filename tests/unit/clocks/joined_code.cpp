@@ -296,6 +296,11 @@ TEST_CASE("unmarked code that only one rank runs is divided among all, unless ot
   const piece works_too{at("main", 12), at("step", 10), 118, 100}, works_longer{at("main", 12), at("step", 10), 118, 200};
   CHECK(among({serves_in_main, works_too}, {{at("main", 30), at("main", 28), 118}}) == 4);
   CHECK(among({serves_in_main, works_longer}, {{at("main", 30), at("main", 28), 118}}) == 0);
+  // That is all which it runs more, so that what it has of the other work is that of the workers.
+  const piece other_work{at("main", 12), at("tail", 10), 30, 300}, same_work{at("main", 28), at("tail", 30), 118, 300};
+  const piece serves_longer{at("main", 10), at("main", 12), 120, 400};
+  CHECK(among({serves_longer, other_work}, {same_work}) == 4);
+  CHECK(among({other_work, serves_longer}, {same_work}) == 0);
   // the lines of a root and of the others: they begin, or end, at the same call
   const piece root{at("begin", 1), at("root", 2), 40};
   CHECK(among({root}, {{at("begin", 1), at("leaf", 3), 40}}) == 0);
