@@ -105,7 +105,7 @@ def main():
             path = directory / "case.check"
             path.write_text(checks)
             code, text, messages = tools.run([sys.executable, str(CHECK), "--checks", str(path), "--ranks", "3",
-                                              "--seconds", "1", "--directory", str(directory / "run"), "--",
+                                              "--seconds", "1" if "sleep" in program else "20", "--directory", str(directory / "run"), "--",
                                               "sh", "-c", program], env={"PATH": "/usr/bin:/bin", "WHYWAIT_REPORT": "x"})
             if code != wanted:
                 failures.append(f"{checks!r} on {program!r}: {code}, wanted {wanted}\n{text}{messages}")
