@@ -2,7 +2,7 @@
 //
 //   critical   four OpenMP threads that spend most time in a critical section; --corrected: outside it
 //   rounds     four threads in each round, of which one takes longest; --corrected: as long as the others
-//   beside     two threads wait for each other's lock beside one that takes longer than both together
+//   beside     two threads wait for the lock of a third one, which takes longer than they do
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -34,16 +34,25 @@ void rounds(bool corrected) {
 
 void beside() {
   std::mutex lock;
-  const auto contend = [&lock] {
-    for (int i = 0; i != 20; ++i) {
-      const std::lock_guard<std::mutex> guard(lock);
-      nap(4);
+  const auto writes = [&lock] {
+    for (int i = 0; i != 60; ++i) {
+      {
+        const std::lock_guard<std::mutex> guard(lock);
+        nap(4);
+      }
+      nap(1);
     }
   };
-  std::thread alone(nap, 400), one(contend), other(contend);
-  alone.join();
+  const auto reads = [&lock] {
+    for (int i = 0; i != 20; ++i) {
+      nap(2);
+      const std::lock_guard<std::mutex> guard(lock);
+    }
+  };
+  std::thread writer(writes), one(reads), other(reads);
   one.join();
   other.join();
+  writer.join();
 }
 
 }  // namespace
