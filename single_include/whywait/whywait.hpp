@@ -22797,10 +22797,10 @@ class block_balance {
   // The piece that takes just as long (within a tenth) as all unmarked code takes its rank longer than any other: it is all that this
   // rank runs more. Null: there is none.
   [[gnu::noinline]] const entry* all_more() const noexcept {
-    const auto whole =
-        std::find_if(all_.begin(), all_.end(), [](const entry& x) { return x.block == explain::unmarked_key(); });
-    if (whole == all_.end()) return nullptr;
-    const entry* found = nullptr;
+    const entry *whole = nullptr, *found = nullptr;
+    for (const entry& x : all_)
+      if (x.block == explain::unmarked_key()) whole = &x;
+    if (whole == nullptr) return nullptr;
     std::int64_t least_ns = INT64_MAX;
     for (const entry& x : all_) {
       const std::int64_t more_ns = whole->most_ns - whole->second_ns - x.sum_ns, off_ns = std::max(more_ns, -more_ns);
@@ -36094,8 +36094,9 @@ inline bool is_dealt(const explain::balance_answer& b, std::int64_t dealt) noexc
 /// in turn, which the clocks do not know.
 inline bool holds_window(const verdict_entry& v, const explain::outcome& found) {
   if (v.kind != "between" || v.where.call.compare(0, 14, "MPI_Win_unlock") != 0) return false;
-  return std::any_of(found.waits.begin(), found.waits.end(),
-                     [](const explain::explanation& e) { return e.why == explain::pattern::window_lock_contention; });
+  for (const explain::explanation& e : found.waits)
+    if (e.why == explain::pattern::window_lock_contention) return true;
+  return false;
 }
 
 /// The answers about balanced blocks, largest saving first. Where a rank deals the visits of a block to the ranks that ask first,
@@ -51599,7 +51600,7 @@ inline std::string by_whom(const whatif::answer& a) {
   char share[32];
   // rounded down: 100 % only if everything is understood
   std::snprintf(share, sizeof share, "%.1f %%", std::floor(a.rests_on * 1000) / 10);
-  const std::string rests = std::string("; rests on the ") + share + " of the run that is understood";
+  const std::string rests = base::joined({"; rests on the ", share, " of the run that is understood"});
   if (a.engine != "clocks") return "by " + a.engine + rests;
   for (const whatif::engine_answer& e : a.engines)
     if (e.engine == "replay")
@@ -51949,18 +51950,16 @@ inline std::string unknown_words(const result& r) {
   const double whole = r.run.location_seconds, inside = whole > 0 ? (n.seconds - n.between_polls_seconds) / whole : 0;
   const double between = whole > 0 ? n.between_polls_seconds / whole : 0;
   const std::string of_time = " of " + base::rank_time();
-  if (r.run.threads_only)
-    return base::percent(understood_by(r, false)) + of_time +
-           " is waiting for something that whywait does not see: " + calls_text(n.calls, call_sites::all);
-  if (between < least_not_understood)
-    return base::percent(understood_by(r, false)) + of_time +
-           " is inside MPI calls that whywait does not understand: " + calls_text(n.calls, call_sites::all);
-  const std::string polled = base::percent(std::min(1.0, between)) + of_time +
-                             " is unmarked code between polls that found nothing, which may be work or waiting: " +
-                             calls_text(n.calls, call_sites::polls);
+  constexpr const char* in_mpi = " is inside MPI calls that whywait does not understand: ";
+  if (r.run.threads_only || between < least_not_understood)
+    return base::joined({base::percent(understood_by(r, false)), of_time,
+                         r.run.threads_only ? " is waiting for something that whywait does not see: " : in_mpi,
+                         calls_text(n.calls, call_sites::all)});
+  const std::string polled = base::joined({base::percent(std::min(1.0, between)), of_time,
+                                           " is unmarked code between polls that found nothing, which may be work or waiting: ",
+                                           calls_text(n.calls, call_sites::polls)});
   if (inside < least_not_understood) return polled;
-  return base::percent(inside) + of_time +
-         " is inside MPI calls that whywait does not understand: " + calls_text(n.calls, call_sites::others) + "; " + polled;
+  return base::joined({base::percent(inside), of_time, in_mpi, calls_text(n.calls, call_sites::others), "; ", polled});
 }
 
 /// "95 % of the processor time (0.43 s) is that of threads that were not recorded, ..."; empty if they do not matter.
@@ -52856,8 +52855,9 @@ inline std::string unseen_words(const base::vector<place_total>& all) {
   std::string text;
   for (std::size_t i = 0; i != std::min(most, all.size()); ++i) {
     const std::string code = code_text(all[i].where);
-    text += (i == 0 ? "" : ", ") + base::printable(all[i].where.name) + (code.empty() ? "" : " (" + code + ")") + " " +
-            base::duration(all[i].seconds) + " (" + base::counted(all[i].visits, "visit") + ")";
+    text += base::joined({i == 0 ? "" : ", ", base::printable(all[i].where.name), code.empty() ? "" : " (", code,
+                          code.empty() ? " " : ") ", base::duration(all[i].seconds), " (",
+                          base::counted(all[i].visits, "visit"), ")"});
   }
   return text;
 }
@@ -52920,13 +52920,13 @@ inline std::string who_waited(const wait_entry& w) {
   };
   if (w.causers.size() > 1 && first.rank >= 0 && first.seconds >= 0.995 * total) return out + " for " + whom(1);
   if (w.causers.size() > 1 && first.rank >= 0 && first.seconds >= 0.6 * total)
-    return out + ", mostly for " + whom(1) + " (" + base::percent(first.seconds / total) + ")";
+    return base::joined({out, ", mostly for ", whom(1), " (", base::percent(first.seconds / total), ")"});
   std::size_t most = 0;
   double named = 0;
   while (most < w.causers.size() && w.causers[most].rank >= 0 && named < 0.9 * total) named += w.causers[most++].seconds;
   if (most > 0 && most < w.causers.size() && named >= 0.995 * total) return out + " for " + whom(most);
   if (most > 0 && most < w.causers.size() && 4 * most <= 3 * w.causers.size() && named >= 0.9 * total)
-    return out + ", mostly for " + whom(most) + " (" + base::percent(named / total) + ")";
+    return base::joined({out, ", mostly for ", whom(most), " (", base::percent(named / total), ")"});
   return out + " for " + whom(w.causers.size());
 }
 
@@ -52979,7 +52979,7 @@ inline std::string slower_words(const explain::slower_parts& p, std::int64_t spe
   const auto speed = static_cast<double>(speed_ns);
   const auto add = [&](std::int64_t ns, const std::string& words) {
     const double share = static_cast<double>(ns) / speed;
-    if (share >= 0.1) out += (out.empty() ? "" : ", ") + base::duration(share * each_seconds, 2) + " " + words;
+    if (share >= 0.1) out += base::joined({out.empty() ? "" : ", ", base::duration(share * each_seconds, 2), " ", words});
   };
   add(p.preempted_ns, "without a processor");
   add(p.blocked_ns, "asleep or blocked");
@@ -53021,10 +53021,9 @@ inline std::string remark(const residual_entry& r, const remark_parts& with = {}
   const std::int64_t waiting = work ? r.waiter_work : r.waiter_visits;
   const char* const noun = work ? "unit" : r.kind == "call" ? "call" : "visit";
   const auto difference = [&] {
-    const std::int64_t more = late - waiting;
-    return base::counted(more < 0 ? -more : more,
-                         (std::string(more < 0 ? "fewer " : "more ") + noun + (work ? " of work" : "")).c_str(),
-                         (std::string(more < 0 ? "fewer " : "more ") + noun + "s" + (work ? " of work" : "")).c_str());
+    const std::int64_t more = late - waiting, count = more < 0 ? -more : more;
+    return base::joined(
+        {base::count(count), more < 0 ? " fewer " : " more ", noun, count == 1 ? "" : "s", work ? " of work" : ""});
   };
   if (r.kind == "step" && r.seconds() == 0 && late != waiting) return detail::step_words(late, waiting);
   if (detail::only_lead(r)) return std::string("same ") + (r.kind == "call" ? "calls; " : "visits; ") + detail::lead_words(r);
@@ -53039,29 +53038,30 @@ inline std::string remark(const residual_entry& r, const remark_parts& with = {}
     const double each = detail::each_seconds(r, late, waiting);
     const std::string why = slower_words(r.slower, r.speed_ns, each, static_cast<double>(late + waiting) / 2);
     std::string slower = base::duration(std::fabs(each), 2) + (each < 0 ? " faster" : " slower");
-    if (with.few_waits) slower = (work ? "units " : "") + slower + " on average";
-    else slower = (work ? "each unit " : "each ") + slower;
-    slower += (why.empty() ? "" : ": ") + why;
+    if (with.few_waits) slower = base::joined({work ? "units " : "", slower, " on average"});
+    else slower.insert(0, work ? "each unit " : "each ");
+    if (!why.empty()) slower += ": " + why;
     const bool by_visits = size > 0 && std::fabs(r.visits_seconds()) >= 0.8 * size;
     const bool by_speed = size > 0 && std::fabs(r.speed_seconds()) >= 0.8 * size;
     // Added up over waits whose sides differ in different directions, numbers may contradict the time, and parts of it cancel.
     const auto more = static_cast<double>(late - waiting - (work ? 0 : r.lead_visits));
     const bool mixed = (!by_speed && r.visits_seconds() * more < 0) || (!by_visits && r.speed_seconds() * each < 0) ||
                        size > 10 * std::fabs(r.seconds());
-    if (mixed) return std::string(noun) + "s differ from wait to wait";
-    if (late == waiting && by_visits) out = std::string(noun) + "s differ from wait to wait";
-    else if (late == waiting) out = (work ? std::string("same work, ") : "same " + std::string(noun) + "s, ") + slower;
+    if (mixed || (late == waiting && by_visits)) out = base::joined({noun, "s differ from wait to wait"});
+    else if (late == waiting) out = base::joined({"same ", work ? "work" : noun, work ? ", " : "s, ", slower});
     else if (by_visits) out = difference();
+    else if (by_speed && work) out = slower;
     else if (by_speed)
-      out = work ? slower : with.few_waits ? std::string(noun) + "s " + slower : "each " + std::string(noun) + slower.substr(4);
-    else out = difference() + ", " + slower;
+      out = with.few_waits ? base::joined({noun, "s ", slower}) : base::joined({"each ", noun, slower.substr(4)});
+    else out = base::joined({difference(), ", ", slower});
+    if (mixed) return out;
   }
   if (with.lead && r.lead_visits != 0) out += (out.empty() ? "" : "; ") + detail::lead_words(r);
-  if (r.kind == "waiting") out += (out.empty() ? "" : ", ") + std::string("marked as waiting");
+  if (r.kind == "waiting") out += out.empty() ? "marked as waiting" : ", marked as waiting";
   if (with.inherited && r.inherited_seconds() > 0.1 * std::fabs(r.seconds()) && r.seconds() > 0)
-    out += (out.empty() ? "" : "; ") +
-           (r.inherited_seconds() >= 0.99 * r.seconds() ? std::string("all") : base::duration(r.inherited_seconds(), 2)) +
-           " inherited";
+    out += base::joined({out.empty() ? "" : "; ",
+                         r.inherited_seconds() >= 0.99 * r.seconds() ? "all" : base::duration(r.inherited_seconds(), 2),
+                         " inherited"});
   return out;
 }
 
@@ -53105,17 +53105,19 @@ inline std::string quality_words(const run_facts& run) {
   if (run.interposed_calls > 0)
     text += ", " + base::counted(run.interposed_calls, "call of a pthread function", "calls of pthread functions");
   if (run.short_waits > 0)
-    text += ", " + base::counted(run.short_waits, "wait") + " for threads of less than " +
-            base::duration(run.least_wait_seconds, 2) + " only counted (" + base::duration(run.short_wait_seconds, 2) + ")";
+    text += base::joined({", ", base::counted(run.short_waits, "wait"), " for threads of less than ",
+                          base::duration(run.least_wait_seconds, 2), " only counted (",
+                          base::duration(run.short_wait_seconds, 2), ")"});
   if (run.clock_violations > 0) text += ", " + base::counted(run.clock_violations, "clock violation");
   if (run.paused_seconds > 0)
-    text += ", " + base::percent(run.paused_seconds / run.location_seconds) + " of " + base::rank_time() +
-            " paused by MPI_Pcontrol (no waits counted there)";
+    text += base::joined({", ", base::percent(run.paused_seconds / run.location_seconds), " of ", base::rank_time(),
+                          " paused by MPI_Pcontrol (no waits counted there)"});
   if (run.other_threads > 0)
-    text += ", " + base::counted(run.other_threads, "thread") + " without MPI calls ran marked code for " +
-            base::duration(run.other_thread_seconds) + " (no part of rank time)";
+    text += base::joined({", ", base::counted(run.other_threads, "thread"), " without MPI calls ran marked code for ",
+                          base::duration(run.other_thread_seconds), " (no part of rank time)"});
   if (run.waiting_seconds > 0)
-    text += ", " + base::percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds) + " of the waiting unexplained";
+    text += base::joined(
+        {", ", base::percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds), " of the waiting unexplained"});
   return text;
 }
 
@@ -54307,12 +54309,13 @@ inline std::string headline(const result& r, double waiting = 0) {
   std::string head = "whywait";
   const std::string program = program_name(run.origin);
   if (!program.empty()) head += " · " + base::shorten_middle(base::printable(program), 40);
-  head += " · " + base::counted(run.ranks, base::rank_noun());
+  head += base::joined({" · ", base::counted(run.ranks, base::rank_noun())});
   if (run.locations > run.ranks) head += " · " + base::counted(run.locations, "thread");
   head += " · " + base::duration(run.seconds);
-  if (run.partly_explained()) head += ", of which " + explained_words(run) + " explained";
-  if (waiting > 0) head += " · " + base::percent(waiting) + " waiting";
-  if (run.origin.date.size() >= 16) head += " · " + run.origin.date.substr(0, 10) + " " + run.origin.date.substr(11, 5);
+  if (run.partly_explained()) head += base::joined({", of which ", explained_words(run), " explained"});
+  if (waiting > 0) head += base::joined({" · ", base::percent(waiting), " waiting"});
+  if (run.origin.date.size() >= 16)
+    head += base::joined({" · ", run.origin.date.substr(0, 10), " ", run.origin.date.substr(11, 5)});
   if (run.partial) head += " · PARTIAL";
   return head;
 }
@@ -55596,7 +55599,7 @@ inline std::string overhead_text(const run_ledger& r) {
   const overhead_section& o = r.overhead;
   if (!o.calibrated || !(r.seconds > 0)) return {};
   const double most = o.most_seconds();
-  const std::string bound = "at most " + base::duration(most, 2) + " (" + base::percent(most / r.seconds) + ")";
+  const std::string bound = base::joined({"at most ", base::duration(most, 2), " (", base::percent(most / r.seconds), ")"});
   std::string parts;
   if (o.poll_seconds > 0.001 * r.seconds)
     parts += ", " + base::duration(o.poll_seconds, 2) + " of it in tests that found nothing";
@@ -56079,9 +56082,10 @@ class short_writer {
                           : base::counted(run.mpi_calls, "MPI call");
     if (run.epochs > 1) out += " in " + base::counted(run.epochs, "epoch");
     if (run.waiting_seconds > 0)
-      out += ", " + base::percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds) + " of the waiting unexplained";
-    if (run.dropped_events > 0) out += ", " + base::counted(run.dropped_events, "event") + " dropped";
-    if (run.unmatched > 0) out += ", " + base::counted(run.unmatched, "message") + " unmatched";
+      out += base::joined(
+          {", ", base::percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds), " of the waiting unexplained"});
+    if (run.dropped_events > 0) out += base::joined({", ", base::counted(run.dropped_events, "event"), " dropped"});
+    if (run.unmatched > 0) out += base::joined({", ", base::counted(run.unmatched, "message"), " unmatched"});
     if (run.clock_violations > 0) out += ", " + base::counted(run.clock_violations, "clock violation");
     if (!run.threads_only && !(run.clock_error_seconds < 1e-5))
       out += ", clock error " +
@@ -56094,10 +56098,12 @@ class short_writer {
     const overhead_section& o = r_.ledger.overhead;
     if (o.calibrated && r_.ledger.seconds > 0) {
       const double most = o.most_seconds();
-      out += ", measuring took at most " + base::duration(most, 2) + " (" + base::percent(most / r_.ledger.seconds) + ")";
+      out += base::joined(
+          {", measuring took at most ", base::duration(most, 2), " (", base::percent(most / r_.ledger.seconds), ")"});
     }
     if (run.pause_seconds > 0.1 * run.seconds)
-      out += ", pauses of epochs another " + base::duration(run.pause_seconds, 2) + " (WHYWAIT_PAUSES limits them)";
+      out +=
+          base::joined({", pauses of epochs another ", base::duration(run.pause_seconds, 2), " (WHYWAIT_PAUSES limits them)"});
     return out;
   }
 

@@ -143,10 +143,10 @@ class block_balance {
   // The piece that takes just as long (within a tenth) as all unmarked code takes its rank longer than any other: it is all that this
   // rank runs more. Null: there is none.
   [[gnu::noinline]] const entry* all_more() const noexcept {
-    const auto whole =
-        std::find_if(all_.begin(), all_.end(), [](const entry& x) { return x.block == explain::unmarked_key(); });
-    if (whole == all_.end()) return nullptr;
-    const entry* found = nullptr;
+    const entry *whole = nullptr, *found = nullptr;
+    for (const entry& x : all_)
+      if (x.block == explain::unmarked_key()) whole = &x;
+    if (whole == nullptr) return nullptr;
     std::int64_t least_ns = INT64_MAX;
     for (const entry& x : all_) {
       const std::int64_t more_ns = whole->most_ns - whole->second_ns - x.sum_ns, off_ns = std::max(more_ns, -more_ns);

@@ -24,12 +24,13 @@ inline std::string headline(const result& r, double waiting = 0) {
   std::string head = "whywait";
   const std::string program = program_name(run.origin);
   if (!program.empty()) head += " · " + base::shorten_middle(base::printable(program), 40);
-  head += " · " + base::counted(run.ranks, base::rank_noun());
+  head += base::joined({" · ", base::counted(run.ranks, base::rank_noun())});
   if (run.locations > run.ranks) head += " · " + base::counted(run.locations, "thread");
   head += " · " + base::duration(run.seconds);
-  if (run.partly_explained()) head += ", of which " + explained_words(run) + " explained";
-  if (waiting > 0) head += " · " + base::percent(waiting) + " waiting";
-  if (run.origin.date.size() >= 16) head += " · " + run.origin.date.substr(0, 10) + " " + run.origin.date.substr(11, 5);
+  if (run.partly_explained()) head += base::joined({", of which ", explained_words(run), " explained"});
+  if (waiting > 0) head += base::joined({" · ", base::percent(waiting), " waiting"});
+  if (run.origin.date.size() >= 16)
+    head += base::joined({" · ", run.origin.date.substr(0, 10), " ", run.origin.date.substr(11, 5)});
   if (run.partial) head += " · PARTIAL";
   return head;
 }

@@ -56,7 +56,7 @@ inline std::string overhead_text(const run_ledger& r) {
   const overhead_section& o = r.overhead;
   if (!o.calibrated || !(r.seconds > 0)) return {};
   const double most = o.most_seconds();
-  const std::string bound = "at most " + base::duration(most, 2) + " (" + base::percent(most / r.seconds) + ")";
+  const std::string bound = base::joined({"at most ", base::duration(most, 2), " (", base::percent(most / r.seconds), ")"});
   std::string parts;
   if (o.poll_seconds > 0.001 * r.seconds)
     parts += ", " + base::duration(o.poll_seconds, 2) + " of it in tests that found nothing";

@@ -27,7 +27,7 @@ inline std::string by_whom(const whatif::answer& a) {
   char share[32];
   // rounded down: 100 % only if everything is understood
   std::snprintf(share, sizeof share, "%.1f %%", std::floor(a.rests_on * 1000) / 10);
-  const std::string rests = std::string("; rests on the ") + share + " of the run that is understood";
+  const std::string rests = base::joined({"; rests on the ", share, " of the run that is understood"});
   if (a.engine != "clocks") return "by " + a.engine + rests;
   for (const whatif::engine_answer& e : a.engines)
     if (e.engine == "replay")

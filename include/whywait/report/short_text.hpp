@@ -297,9 +297,10 @@ class short_writer {
                           : base::counted(run.mpi_calls, "MPI call");
     if (run.epochs > 1) out += " in " + base::counted(run.epochs, "epoch");
     if (run.waiting_seconds > 0)
-      out += ", " + base::percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds) + " of the waiting unexplained";
-    if (run.dropped_events > 0) out += ", " + base::counted(run.dropped_events, "event") + " dropped";
-    if (run.unmatched > 0) out += ", " + base::counted(run.unmatched, "message") + " unmatched";
+      out += base::joined(
+          {", ", base::percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds), " of the waiting unexplained"});
+    if (run.dropped_events > 0) out += base::joined({", ", base::counted(run.dropped_events, "event"), " dropped"});
+    if (run.unmatched > 0) out += base::joined({", ", base::counted(run.unmatched, "message"), " unmatched"});
     if (run.clock_violations > 0) out += ", " + base::counted(run.clock_violations, "clock violation");
     if (!run.threads_only && !(run.clock_error_seconds < 1e-5))
       out += ", clock error " +
@@ -312,10 +313,12 @@ class short_writer {
     const overhead_section& o = r_.ledger.overhead;
     if (o.calibrated && r_.ledger.seconds > 0) {
       const double most = o.most_seconds();
-      out += ", measuring took at most " + base::duration(most, 2) + " (" + base::percent(most / r_.ledger.seconds) + ")";
+      out += base::joined(
+          {", measuring took at most ", base::duration(most, 2), " (", base::percent(most / r_.ledger.seconds), ")"});
     }
     if (run.pause_seconds > 0.1 * run.seconds)
-      out += ", pauses of epochs another " + base::duration(run.pause_seconds, 2) + " (WHYWAIT_PAUSES limits them)";
+      out +=
+          base::joined({", pauses of epochs another ", base::duration(run.pause_seconds, 2), " (WHYWAIT_PAUSES limits them)"});
     return out;
   }
 

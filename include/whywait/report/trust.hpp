@@ -129,18 +129,16 @@ inline std::string unknown_words(const result& r) {
   const double whole = r.run.location_seconds, inside = whole > 0 ? (n.seconds - n.between_polls_seconds) / whole : 0;
   const double between = whole > 0 ? n.between_polls_seconds / whole : 0;
   const std::string of_time = " of " + base::rank_time();
-  if (r.run.threads_only)
-    return base::percent(understood_by(r, false)) + of_time +
-           " is waiting for something that whywait does not see: " + calls_text(n.calls, call_sites::all);
-  if (between < least_not_understood)
-    return base::percent(understood_by(r, false)) + of_time +
-           " is inside MPI calls that whywait does not understand: " + calls_text(n.calls, call_sites::all);
-  const std::string polled = base::percent(std::min(1.0, between)) + of_time +
-                             " is unmarked code between polls that found nothing, which may be work or waiting: " +
-                             calls_text(n.calls, call_sites::polls);
+  constexpr const char* in_mpi = " is inside MPI calls that whywait does not understand: ";
+  if (r.run.threads_only || between < least_not_understood)
+    return base::joined({base::percent(understood_by(r, false)), of_time,
+                         r.run.threads_only ? " is waiting for something that whywait does not see: " : in_mpi,
+                         calls_text(n.calls, call_sites::all)});
+  const std::string polled = base::joined({base::percent(std::min(1.0, between)), of_time,
+                                           " is unmarked code between polls that found nothing, which may be work or waiting: ",
+                                           calls_text(n.calls, call_sites::polls)});
   if (inside < least_not_understood) return polled;
-  return base::percent(inside) + of_time +
-         " is inside MPI calls that whywait does not understand: " + calls_text(n.calls, call_sites::others) + "; " + polled;
+  return base::joined({base::percent(inside), of_time, in_mpi, calls_text(n.calls, call_sites::others), "; ", polled});
 }
 
 /// "95 % of the processor time (0.43 s) is that of threads that were not recorded, ..."; empty if they do not matter.

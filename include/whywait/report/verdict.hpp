@@ -162,8 +162,9 @@ inline bool is_dealt(const explain::balance_answer& b, std::int64_t dealt) noexc
 /// in turn, which the clocks do not know.
 inline bool holds_window(const verdict_entry& v, const explain::outcome& found) {
   if (v.kind != "between" || v.where.call.compare(0, 14, "MPI_Win_unlock") != 0) return false;
-  return std::any_of(found.waits.begin(), found.waits.end(),
-                     [](const explain::explanation& e) { return e.why == explain::pattern::window_lock_contention; });
+  for (const explain::explanation& e : found.waits)
+    if (e.why == explain::pattern::window_lock_contention) return true;
+  return false;
 }
 
 /// The answers about balanced blocks, largest saving first. Where a rank deals the visits of a block to the ranks that ask first,

@@ -45,8 +45,9 @@ inline std::string unseen_words(const base::vector<place_total>& all) {
   std::string text;
   for (std::size_t i = 0; i != std::min(most, all.size()); ++i) {
     const std::string code = code_text(all[i].where);
-    text += (i == 0 ? "" : ", ") + base::printable(all[i].where.name) + (code.empty() ? "" : " (" + code + ")") + " " +
-            base::duration(all[i].seconds) + " (" + base::counted(all[i].visits, "visit") + ")";
+    text += base::joined({i == 0 ? "" : ", ", base::printable(all[i].where.name), code.empty() ? "" : " (", code,
+                          code.empty() ? " " : ") ", base::duration(all[i].seconds), " (",
+                          base::counted(all[i].visits, "visit"), ")"});
   }
   return text;
 }
@@ -109,13 +110,13 @@ inline std::string who_waited(const wait_entry& w) {
   };
   if (w.causers.size() > 1 && first.rank >= 0 && first.seconds >= 0.995 * total) return out + " for " + whom(1);
   if (w.causers.size() > 1 && first.rank >= 0 && first.seconds >= 0.6 * total)
-    return out + ", mostly for " + whom(1) + " (" + base::percent(first.seconds / total) + ")";
+    return base::joined({out, ", mostly for ", whom(1), " (", base::percent(first.seconds / total), ")"});
   std::size_t most = 0;
   double named = 0;
   while (most < w.causers.size() && w.causers[most].rank >= 0 && named < 0.9 * total) named += w.causers[most++].seconds;
   if (most > 0 && most < w.causers.size() && named >= 0.995 * total) return out + " for " + whom(most);
   if (most > 0 && most < w.causers.size() && 4 * most <= 3 * w.causers.size() && named >= 0.9 * total)
-    return out + ", mostly for " + whom(most) + " (" + base::percent(named / total) + ")";
+    return base::joined({out, ", mostly for ", whom(most), " (", base::percent(named / total), ")"});
   return out + " for " + whom(w.causers.size());
 }
 
@@ -168,7 +169,7 @@ inline std::string slower_words(const explain::slower_parts& p, std::int64_t spe
   const auto speed = static_cast<double>(speed_ns);
   const auto add = [&](std::int64_t ns, const std::string& words) {
     const double share = static_cast<double>(ns) / speed;
-    if (share >= 0.1) out += (out.empty() ? "" : ", ") + base::duration(share * each_seconds, 2) + " " + words;
+    if (share >= 0.1) out += base::joined({out.empty() ? "" : ", ", base::duration(share * each_seconds, 2), " ", words});
   };
   add(p.preempted_ns, "without a processor");
   add(p.blocked_ns, "asleep or blocked");
@@ -210,10 +211,9 @@ inline std::string remark(const residual_entry& r, const remark_parts& with = {}
   const std::int64_t waiting = work ? r.waiter_work : r.waiter_visits;
   const char* const noun = work ? "unit" : r.kind == "call" ? "call" : "visit";
   const auto difference = [&] {
-    const std::int64_t more = late - waiting;
-    return base::counted(more < 0 ? -more : more,
-                         (std::string(more < 0 ? "fewer " : "more ") + noun + (work ? " of work" : "")).c_str(),
-                         (std::string(more < 0 ? "fewer " : "more ") + noun + "s" + (work ? " of work" : "")).c_str());
+    const std::int64_t more = late - waiting, count = more < 0 ? -more : more;
+    return base::joined(
+        {base::count(count), more < 0 ? " fewer " : " more ", noun, count == 1 ? "" : "s", work ? " of work" : ""});
   };
   if (r.kind == "step" && r.seconds() == 0 && late != waiting) return detail::step_words(late, waiting);
   if (detail::only_lead(r)) return std::string("same ") + (r.kind == "call" ? "calls; " : "visits; ") + detail::lead_words(r);
@@ -228,29 +228,30 @@ inline std::string remark(const residual_entry& r, const remark_parts& with = {}
     const double each = detail::each_seconds(r, late, waiting);
     const std::string why = slower_words(r.slower, r.speed_ns, each, static_cast<double>(late + waiting) / 2);
     std::string slower = base::duration(std::fabs(each), 2) + (each < 0 ? " faster" : " slower");
-    if (with.few_waits) slower = (work ? "units " : "") + slower + " on average";
-    else slower = (work ? "each unit " : "each ") + slower;
-    slower += (why.empty() ? "" : ": ") + why;
+    if (with.few_waits) slower = base::joined({work ? "units " : "", slower, " on average"});
+    else slower.insert(0, work ? "each unit " : "each ");
+    if (!why.empty()) slower += ": " + why;
     const bool by_visits = size > 0 && std::fabs(r.visits_seconds()) >= 0.8 * size;
     const bool by_speed = size > 0 && std::fabs(r.speed_seconds()) >= 0.8 * size;
     // Added up over waits whose sides differ in different directions, numbers may contradict the time, and parts of it cancel.
     const auto more = static_cast<double>(late - waiting - (work ? 0 : r.lead_visits));
     const bool mixed = (!by_speed && r.visits_seconds() * more < 0) || (!by_visits && r.speed_seconds() * each < 0) ||
                        size > 10 * std::fabs(r.seconds());
-    if (mixed) return std::string(noun) + "s differ from wait to wait";
-    if (late == waiting && by_visits) out = std::string(noun) + "s differ from wait to wait";
-    else if (late == waiting) out = (work ? std::string("same work, ") : "same " + std::string(noun) + "s, ") + slower;
+    if (mixed || (late == waiting && by_visits)) out = base::joined({noun, "s differ from wait to wait"});
+    else if (late == waiting) out = base::joined({"same ", work ? "work" : noun, work ? ", " : "s, ", slower});
     else if (by_visits) out = difference();
+    else if (by_speed && work) out = slower;
     else if (by_speed)
-      out = work ? slower : with.few_waits ? std::string(noun) + "s " + slower : "each " + std::string(noun) + slower.substr(4);
-    else out = difference() + ", " + slower;
+      out = with.few_waits ? base::joined({noun, "s ", slower}) : base::joined({"each ", noun, slower.substr(4)});
+    else out = base::joined({difference(), ", ", slower});
+    if (mixed) return out;
   }
   if (with.lead && r.lead_visits != 0) out += (out.empty() ? "" : "; ") + detail::lead_words(r);
-  if (r.kind == "waiting") out += (out.empty() ? "" : ", ") + std::string("marked as waiting");
+  if (r.kind == "waiting") out += out.empty() ? "marked as waiting" : ", marked as waiting";
   if (with.inherited && r.inherited_seconds() > 0.1 * std::fabs(r.seconds()) && r.seconds() > 0)
-    out += (out.empty() ? "" : "; ") +
-           (r.inherited_seconds() >= 0.99 * r.seconds() ? std::string("all") : base::duration(r.inherited_seconds(), 2)) +
-           " inherited";
+    out += base::joined({out.empty() ? "" : "; ",
+                         r.inherited_seconds() >= 0.99 * r.seconds() ? "all" : base::duration(r.inherited_seconds(), 2),
+                         " inherited"});
   return out;
 }
 
@@ -294,17 +295,19 @@ inline std::string quality_words(const run_facts& run) {
   if (run.interposed_calls > 0)
     text += ", " + base::counted(run.interposed_calls, "call of a pthread function", "calls of pthread functions");
   if (run.short_waits > 0)
-    text += ", " + base::counted(run.short_waits, "wait") + " for threads of less than " +
-            base::duration(run.least_wait_seconds, 2) + " only counted (" + base::duration(run.short_wait_seconds, 2) + ")";
+    text += base::joined({", ", base::counted(run.short_waits, "wait"), " for threads of less than ",
+                          base::duration(run.least_wait_seconds, 2), " only counted (",
+                          base::duration(run.short_wait_seconds, 2), ")"});
   if (run.clock_violations > 0) text += ", " + base::counted(run.clock_violations, "clock violation");
   if (run.paused_seconds > 0)
-    text += ", " + base::percent(run.paused_seconds / run.location_seconds) + " of " + base::rank_time() +
-            " paused by MPI_Pcontrol (no waits counted there)";
+    text += base::joined({", ", base::percent(run.paused_seconds / run.location_seconds), " of ", base::rank_time(),
+                          " paused by MPI_Pcontrol (no waits counted there)"});
   if (run.other_threads > 0)
-    text += ", " + base::counted(run.other_threads, "thread") + " without MPI calls ran marked code for " +
-            base::duration(run.other_thread_seconds) + " (no part of rank time)";
+    text += base::joined({", ", base::counted(run.other_threads, "thread"), " without MPI calls ran marked code for ",
+                          base::duration(run.other_thread_seconds), " (no part of rank time)"});
   if (run.waiting_seconds > 0)
-    text += ", " + base::percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds) + " of the waiting unexplained";
+    text += base::joined(
+        {", ", base::percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds), " of the waiting unexplained"});
   return text;
 }
 
