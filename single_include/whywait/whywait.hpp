@@ -39330,14 +39330,18 @@ class fact_maker {
     // own code.
     std::int64_t avoidable = used > 0 ? std::min(named, e.wait_ns) : e.unexplained_ns + transfer;
     std::int64_t most_waited = longest_waiter;
+    // A thread that finds the lock free makes no record of it: its unmarked code under the lock begins earlier than that of others.
+    // Where threads take turns to be last, none of them waits as long as all could gain, which the clocks know.
+    const bool locked = e.why == explain::pattern::mutex_contention && found_.no_locks.site != 0;
+    const bool any_code = locked && used > 0 && kinds[0] == std::string_view("between");
     if (divides_work(e.why) && used > 0) {  // now one thread is late by these blocks, now another
-      avoidable = core::nearest(static_cast<double>(avoidable) * ratio(shapes_.because_ns(e), e.wait_ns));
-      most_waited = shapes_.because_longest_ns(e);
+      avoidable = core::nearest(static_cast<double>(avoidable) *
+                                ratio(any_code ? shapes_.all_ns(e) : shapes_.because_ns(e), e.wait_ns));
+      most_waited = any_code ? 0 : shapes_.because_longest_ns(e);
     }
     if (most_waited > 0) avoidable = std::min(avoidable, most_waited);
-    if (used > 0 && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
-    if (e.why == explain::pattern::mutex_contention && found_.no_locks.site != 0)
-      avoidable = std::min(avoidable, std::max<std::int64_t>(0, found_.no_locks.saving_ns));
+    if (used > 0 && !any_code && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
+    if (locked) avoidable = std::min(avoidable, std::max<std::int64_t>(0, found_.no_locks.saving_ns));
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
     w.set("shorter", seconds(avoidable));
     avoidable = std::min(avoidable, by_order(e.why));
@@ -43098,7 +43102,7 @@ declare composite event held_lock member ( wait as w ) when w.pattern = 'mutex_c
 declare problem for held_lock parameters (
   name = "work_under_lock",
   instead_of = "mutex_contention, uneven_work, slower_visits, serial_work, slow_block, work_in_turn",
-  root = "{w.top} {w.top_place} {w.cause}",
+  root = if(w.top_kind = 'between', "{w.operation} {w.cause}", "{w.top} {w.top_place} {w.cause}"),
   description = if(2 * w.top_inherited > w.top_duration,
                    "{w.late_ranks} waited for {w.blocks} while holding the lock that {w.waiting_ranks} needed in {w.operation}.",
                    "{w.late_ranks} ran {w.blocks} while holding the lock that {w.waiting_ranks} needed in {w.operation}."),
@@ -53010,6 +53014,7 @@ struct remark_parts {
   bool lead = true;  ///< by how many visits one side was ahead
   bool inherited = true;
   bool few_waits = false;  ///< few waits have most of the time (wait_entry::few_waits): slower "on average", not "each"
+  std::int64_t waits = 0;  ///< over which was added up; 0: unknown. With fewer visits than waits: slower "in all", not "each"
 };
 
 /// The difference between both sides in one block: "same visits, each 1.9 ms slower", "1,200 more visits", "only the
@@ -53035,10 +53040,14 @@ inline std::string remark(const residual_entry& r, const remark_parts& with = {}
     out = "only the waiting side ran it";
   } else if (late > 0 && waiting > 0) {
     const double size = std::fabs(r.visits_seconds()) + std::fabs(r.speed_seconds());
-    const double each = detail::each_seconds(r, late, waiting);
-    const std::string why = slower_words(r.slower, r.speed_ns, each, static_cast<double>(late + waiting) / 2);
+    // Where both sides have taken over the path of a third since they were last aligned, only the difference of their visits is
+    // known (explain::difference): each is then counted once or not at all.
+    const bool in_all = !work && std::max(late, waiting) < with.waits / 2;
+    const double each = in_all ? r.speed_seconds() : detail::each_seconds(r, late, waiting);
+    const std::string why = slower_words(r.slower, r.speed_ns, each, in_all ? 1 : static_cast<double>(late + waiting) / 2);
     std::string slower = base::duration(std::fabs(each), 2) + (each < 0 ? " faster" : " slower");
-    if (with.few_waits) slower = base::joined({work ? "units " : "", slower, " on average"});
+    if (in_all) slower += " in all";
+    else if (with.few_waits) slower = base::joined({work ? "units " : "", slower, " on average"});
     else slower.insert(0, work ? "each unit " : "each ");
     if (!why.empty()) slower += ": " + why;
     const bool by_visits = size > 0 && std::fabs(r.visits_seconds()) >= 0.8 * size;
@@ -53052,7 +53061,7 @@ inline std::string remark(const residual_entry& r, const remark_parts& with = {}
     else if (by_visits) out = difference();
     else if (by_speed && work) out = slower;
     else if (by_speed)
-      out = with.few_waits ? base::joined({noun, "s ", slower}) : base::joined({"each ", noun, slower.substr(4)});
+      out = in_all || with.few_waits ? base::joined({noun, "s ", slower}) : base::joined({"each ", noun, slower.substr(4)});
     else out = base::joined({difference(), ", ", slower});
     if (mixed) return out;
   }
@@ -54922,7 +54931,7 @@ inline void two_columns(const page_context& p, const wait_entry& w) {
   const bool few = w.few_waits() != 0;
   bool lead_named = false;
   for (const residual_entry& r : w.residual) {
-    residual_row(p, r, scale, {!lead_named, true, few});
+    residual_row(p, r, scale, {!lead_named, true, few, w.count});
     lead_named = lead_named || r.lead_visits != 0;
   }
   if (w.unexplained_seconds != 0) {
@@ -55745,7 +55754,7 @@ inline void add_kind(finding& f, const wait_entry& w) {
 inline std::string remark(const finding& f, const residual_entry& row) {
   for (const residual_entry& r : f.largest->residual)
     if (detail::same_block(r, row) && 2 * r.total_ns > row.total_ns)
-      return remark(r, {false, false, f.largest->few_waits() != 0});
+      return remark(r, {false, false, f.largest->few_waits() != 0, f.largest->count});
   return remark(row, {false, false, true});
 }
 
@@ -56491,7 +56500,7 @@ class text_writer {
         continue;
       }
       ++timed;
-      rows.push_back({label(r), amount(scale, r.seconds()), remark(r, {!lead_named, true, few})});
+      rows.push_back({label(r), amount(scale, r.seconds()), remark(r, {!lead_named, true, few, w.count})});
       lead_named = lead_named || r.lead_visits != 0;
       std::size_t under = 0;
       for (std::size_t i = 0; i < w.residual.size(); ++i) {
@@ -56655,7 +56664,7 @@ inline void set_advice(whywait::result::advice& out, const advice_entry& a) {
   out.at_least = a.at_least;
 }
 
-inline void set_cause(whywait::result::cause& out, const residual_entry& r, bool few_waits) {
+inline void set_cause(whywait::result::cause& out, const residual_entry& r, const wait_entry& w) {
   out.block = r.block;
   out.kind = r.kind;
   set_place(out.where, r.where);
@@ -56679,7 +56688,7 @@ inline void set_cause(whywait::result::cause& out, const residual_entry& r, bool
   out.waiting_visits = r.waiter_visits;
   out.late_work = r.causer_work;
   out.waiting_work = r.waiter_work;
-  out.remark = remark(r, {true, true, few_waits});
+  out.remark = remark(r, {true, true, w.few_waits() != 0, w.count});
 }
 
 inline void set_wait(whywait::result::wait& out, const wait_entry& w) {
@@ -56692,8 +56701,7 @@ inline void set_wait(whywait::result::wait& out, const wait_entry& w) {
   set_place(out.late_call, w.cause);
   out.unexplained_seconds = w.unexplained_seconds;
   out.inherited_seconds = w.indirect_seconds;
-  const bool few = w.few_waits() != 0;
-  set_each(out.causes, w.residual, [few](whywait::result::cause& to, const residual_entry& r) { set_cause(to, r, few); });
+  set_each(out.causes, w.residual, [&](whywait::result::cause& to, const residual_entry& r) { set_cause(to, r, w); });
   set_each(out.waiters, w.waiters, &set_location);
   set_each(out.late, w.causers, &set_location);
   set_each(out.advice, w.advice, &set_advice);

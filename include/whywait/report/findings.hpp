@@ -74,7 +74,7 @@ inline void add_kind(finding& f, const wait_entry& w) {
 inline std::string remark(const finding& f, const residual_entry& row) {
   for (const residual_entry& r : f.largest->residual)
     if (detail::same_block(r, row) && 2 * r.total_ns > row.total_ns)
-      return remark(r, {false, false, f.largest->few_waits() != 0});
+      return remark(r, {false, false, f.largest->few_waits() != 0, f.largest->count});
   return remark(row, {false, false, true});
 }
 

@@ -54,7 +54,7 @@ inline void set_advice(whywait::result::advice& out, const advice_entry& a) {
   out.at_least = a.at_least;
 }
 
-inline void set_cause(whywait::result::cause& out, const residual_entry& r, bool few_waits) {
+inline void set_cause(whywait::result::cause& out, const residual_entry& r, const wait_entry& w) {
   out.block = r.block;
   out.kind = r.kind;
   set_place(out.where, r.where);
@@ -78,7 +78,7 @@ inline void set_cause(whywait::result::cause& out, const residual_entry& r, bool
   out.waiting_visits = r.waiter_visits;
   out.late_work = r.causer_work;
   out.waiting_work = r.waiter_work;
-  out.remark = remark(r, {true, true, few_waits});
+  out.remark = remark(r, {true, true, w.few_waits() != 0, w.count});
 }
 
 inline void set_wait(whywait::result::wait& out, const wait_entry& w) {
@@ -91,8 +91,7 @@ inline void set_wait(whywait::result::wait& out, const wait_entry& w) {
   set_place(out.late_call, w.cause);
   out.unexplained_seconds = w.unexplained_seconds;
   out.inherited_seconds = w.indirect_seconds;
-  const bool few = w.few_waits() != 0;
-  set_each(out.causes, w.residual, [few](whywait::result::cause& to, const residual_entry& r) { set_cause(to, r, few); });
+  set_each(out.causes, w.residual, [&](whywait::result::cause& to, const residual_entry& r) { set_cause(to, r, w); });
   set_each(out.waiters, w.waiters, &set_location);
   set_each(out.late, w.causers, &set_location);
   set_each(out.advice, w.advice, &set_advice);

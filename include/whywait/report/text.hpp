@@ -270,7 +270,7 @@ class text_writer {
         continue;
       }
       ++timed;
-      rows.push_back({label(r), amount(scale, r.seconds()), remark(r, {!lead_named, true, few})});
+      rows.push_back({label(r), amount(scale, r.seconds()), remark(r, {!lead_named, true, few, w.count})});
       lead_named = lead_named || r.lead_visits != 0;
       std::size_t under = 0;
       for (std::size_t i = 0; i < w.residual.size(); ++i) {

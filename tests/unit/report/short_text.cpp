@@ -122,6 +122,7 @@ TEST_CASE("a row of several kinds of waits is that of the kind with most of the 
 
 TEST_CASE("what is small is left out") {
   explain::explanation e = late_sender();
+  e.count = 9;
   e.residual = {term(compute, 0, 17 * second, 9, 9), term(sample::pack, 1700000000, 0, 2, 1), term(update, 200000000, 0, 2, 1)};
   const std::string text = brief(outcome({e, at_barrier(2 * second, update)}));
   CAPTURE(text);

@@ -266,6 +266,7 @@ TEST_CASE("steps and counted lines stand under the block that they are part of")
   lines.function = "force(int)";
   known.add(700, lines);
   explain::explanation e = late_sender();
+  e.count = 3;
   e.indirect_ns = e.unexplained_ns = 0;
   e.residual = {term(between_key, 0, 10 * second, 3, 3), term(compute, 0, 8900000000, 9, 9), term(700, 0, 0, 4000, 1000),
                 term(step, 0, 0, 100, 40), term(700, 0, 0, 5, 0)};

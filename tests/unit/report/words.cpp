@@ -132,6 +132,10 @@ TEST_CASE("a block is slower, entered more often, or on one side only") {
   CHECK(remark(entry(9000, 9000, 0, 17.2), {true, true, true}) == "same visits, 1.9 ms slower on average");
   CHECK(remark(entry(15, 10, 7.5, 12.5), {true, true, true}) == "5 more visits, 1.0 s slower on average");
   CHECK(remark(entry(15, 10, 0.1, 12.5), {true, true, true}) == "visits 1.0 s slower on average");
+  // Fewer visits than waits: how many each wait stands for is not known.
+  CHECK(remark(entry(1, 1, 0, 0.24), {true, true, false, 60}) == "same visits, 240 ms slower in all");
+  CHECK(remark(entry(2, 1, 0.01, 0.24), {true, true, false, 60}) == "visits 240 ms slower in all");
+  CHECK(remark(entry(60, 60, 0, 0.24), {true, true, false, 60}) == "same visits, each 4.0 ms slower");
   CHECK(remark(entry(5, 0, 1, 0)) == "only the late side ran it");
   CHECK(remark(entry(0, 5, -1, 0)) == "only the waiting side ran it");
   CHECK(remark(entry(0, 0, 1, 0)).empty());

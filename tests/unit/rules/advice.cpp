@@ -453,6 +453,27 @@ TEST_CASE("calling something earlier saves no more than the run is longer than w
   CHECK(saving(9600, 0, false) == doctest::Approx(0.1));
 }
 
+TEST_CASE("unmarked code under a lock is all of it, wherever a thread's records say that it begins") {
+  constexpr whywait::core::stable_key later = 99;  // the same code of a thread that had waited for the lock
+  auto first =
+      sample::wait(pattern::mutex_contention, sample::recv, sample::send, {term(sample::between, 0, 300, 10, 10, 400, 100)});
+  auto second = first;
+  first.wait_ns = second.wait_ns = 300 * sample::ms;
+  first.waiters = second.waiters = {{0, 1, 150 * sample::ms}, {0, 2, 150 * sample::ms}};
+  second.residual = {term(later, 0, 300, 10, 10, 400, 100)};
+  const auto saving = [&](std::int64_t without_locks_ms) {
+    auto o = sample::outcome({first, second});
+    o.meanings = {{sample::between, sample::explain::block_kind::between, sample::waitall, sample::send},
+                  {later, sample::explain::block_kind::between, sample::recv, sample::send}};
+    o.no_locks = {sample::recv, without_locks_ms * sample::ms};
+    return sample::evaluate(o).waits[0].list.at(0).saving;
+  };
+  CHECK(saving(450) == doctest::Approx(0.45));
+  CHECK(saving(1000) == doctest::Approx(0.6));  // no more than was waited
+  first.residual = {term(sample::compute, 0, 300, 10, 10, 400, 100)};  // marked code is a part of what is under the lock
+  CHECK(saving(450) == doctest::Approx(0.15));
+}
+
 TEST_CASE("the guilty rank is named, not all that were late") {
   auto w = late_sender();
   w.causers = {{3, 0, 1700 * sample::ms}, {2, 0, 300 * sample::ms}};

@@ -100,7 +100,7 @@ inline void two_columns(const page_context& p, const wait_entry& w) {
   const bool few = w.few_waits() != 0;
   bool lead_named = false;
   for (const residual_entry& r : w.residual) {
-    residual_row(p, r, scale, {!lead_named, true, few});
+    residual_row(p, r, scale, {!lead_named, true, few, w.count});
     lead_named = lead_named || r.lead_visits != 0;
   }
   if (w.unexplained_seconds != 0) {

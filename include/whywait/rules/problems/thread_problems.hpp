@@ -25,7 +25,7 @@ declare composite event held_lock member ( wait as w ) when w.pattern = 'mutex_c
 declare problem for held_lock parameters (
   name = "work_under_lock",
   instead_of = "mutex_contention, uneven_work, slower_visits, serial_work, slow_block, work_in_turn",
-  root = "{w.top} {w.top_place} {w.cause}",
+  root = if(w.top_kind = 'between', "{w.operation} {w.cause}", "{w.top} {w.top_place} {w.cause}"),
   description = if(2 * w.top_inherited > w.top_duration,
                    "{w.late_ranks} waited for {w.blocks} while holding the lock that {w.waiting_ranks} needed in {w.operation}.",
                    "{w.late_ranks} ran {w.blocks} while holding the lock that {w.waiting_ranks} needed in {w.operation}."),
