@@ -35989,13 +35989,18 @@ inline std::string between_text(const named_block& b) {
   return ends_openly(b) ? "after " + begin : "between " + begin + " and " + base::brief_call_text(b.where);
 }
 
-/// The block that explains most of the wait of a finding; 0: it is about no wait, or none does.
-inline core::stable_key top_block(const rules::finding& f, const explain::outcome& found) noexcept {
-  if (f.wait < 0 || static_cast<std::size_t>(f.wait) >= found.waits.size()) return 0;
+/// The block that explains most of the waits; 0: none does.
+inline core::stable_key top_block(const explain::explanation& waits) noexcept {
   const explain::residual_term* top = nullptr;
-  for (const explain::residual_term& t : found.waits[static_cast<std::size_t>(f.wait)].residual)
+  for (const explain::residual_term& t : waits.residual)
     if (top == nullptr || t.total_ns > top->total_ns) top = &t;
   return top != nullptr ? top->block : 0;
+}
+/// The same of the wait of a finding; 0 also if it is about no wait.
+inline core::stable_key top_block(const rules::finding& f, const explain::outcome& found) noexcept {
+  return f.wait >= 0 && static_cast<std::size_t>(f.wait) < found.waits.size()
+             ? top_block(found.waits[static_cast<std::size_t>(f.wait)])
+             : 0;
 }
 
 /// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. A block that is to
@@ -36099,6 +36104,26 @@ inline bool holds_window(const verdict_entry& v, const explain::outcome& found) 
   return false;
 }
 
+/// Whether threads wait for single results of this code, such as items of a queue: more threads may then take items at the same time, but
+/// each item takes as long as before, which the clocks do not know.
+[[gnu::noinline]] inline bool hands_over(core::stable_key piece, const explain::outcome& found, const name_resolver& resolve) {
+  std::int64_t handed_ns = 0, other_ns = 0;
+  for (const explain::explanation& e : found.waits) {
+    if (e.why == explain::pattern::join || top_block(e) != piece) continue;
+    const bool by_item = e.why == explain::pattern::condition_variable || e.why == explain::pattern::semaphore ||
+                         e.why == explain::pattern::future;
+    (by_item && resolve.site(e.cause).call.compare(0, 3, "omp") != 0 ? handed_ns : other_ns) += e.wait_ns;
+  }
+  return handed_ns > other_ns;
+}
+
+/// What the run saves if a block takes half the time; 0: it is not known.
+inline std::int64_t saved_by_half(core::stable_key block, const explain::outcome& found) noexcept {
+  for (const explain::what_if_answer& a : found.savings)
+    if (a.question.changes.size() == 1 && a.question.changes[0].block == block) return a.saving_ns;
+  return 0;
+}
+
 /// The answers about balanced blocks, largest saving first. Where a rank deals the visits of a block to the ranks that ask first,
 /// another run would deal them in another way, and the clocks do not answer: then the saving is what the rank has above the
 /// mean, and at most what the ranks wait. `dealt`: answers to the first rank that asked.
@@ -36122,7 +36147,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                                               const rules::evaluation& said, std::int64_t dealt) {
   const base::vector<explain::balance_answer> balances = balances_of(found, dealt);
   constexpr double least_ratio = 1.05, clearly_more = 1.1;
-  base::vector<verdict_entry> all;
+  base::vector<verdict_entry> all, moving;  // moving: used if nothing else is known
   const double run = base::seconds_of(found.total_ns != 0 ? found.total_ns : found.longest_ns);
   const double noise = rules::processor_noise::least_effect(said.noise.all_ns, run);
   bool drowned = false;
@@ -36137,12 +36162,19 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     if (whole) all_rank = b.rank;
     largest_ns = std::max(largest_ns, b.saving_ns);
   }
+  const auto of_items = [&](const explain::balance_answer& b) {
+    return (b.unmarked || b.among > b.ranks) && base::ranks_are_threads() && hands_over(b.piece, found, resolve);
+  };
+  const auto saved_ns = [&](const explain::balance_answer& b) {
+    return of_items(b) ? std::max(b.saving_ns, saved_by_half(b.piece, found)) : b.saving_ns;
+  };
   // Serial work of a rank is clearer advice than that the rank is slower.
   for (const explain::balance_answer& b : balances)
-    if (b.unmarked && b.among > b.ranks && b.rank == all_rank && b.thread == 0) alone_ns = std::max(alone_ns, b.saving_ns);
+    if (b.unmarked && b.among > b.ranks && b.rank == all_rank && b.thread == 0) alone_ns = std::max(alone_ns, saved_ns(b));
   const bool together = static_cast<double>(all_ns) > clearly_more * static_cast<double>(part_ns) && all_ns > 2 * alone_ns;
   for (const explain::balance_answer& b : balances) {
-    const double saving = base::seconds_of(b.saving_ns);
+    const bool by_item = of_items(b);
+    const double saving = base::seconds_of(saved_ns(b));
     if (all.size() == most_verdicts || b.among < 2 || saving < least_share * run) break;
     verdict_entry v;
     resolve.describe(b.piece, 0, v);
@@ -36160,7 +36192,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     v.thread = b.thread;
     v.ratio = divided ? 0 : slow_ratio(b);
     if ((v.ratio > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
-    if (b.moves && base::ranks_are_threads()) continue;  // threads take the work as they come: no thread is slow
+    const bool in_turn = b.moves && base::ranks_are_threads();  // threads take the work as they come: no thread is slow
     if (!divided && saving < rules::processor_noise::least_effect(said.noise.of(b.rank), run)) {
       drowned = true;
       continue;
@@ -36168,7 +36200,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
     if (b.after && nearly_all && !computes_more(b, said)) continue;
     v.saving_seconds = saving;
-    v.predicted = !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found);
+    v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found);
     v.at_least = v.predicted && b.moves;
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
     const std::string code = code_text(v.where);
@@ -36177,16 +36209,22 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                              : b.pieces > 1      ? "unmarked code, above all " + between_text(v)
                                                  : "the code " + between_text(v);
     const bool one_other = b.ranks - std::max(b.slow_ranks, 1) == 1;
-    if (divided) {
+    if (by_item) {
+      v.claim =
+          base::joined({divided ? "only " : "", base::rank_text(v.rank, v.thread), divided ? " runs " : " spends most time in ",
+                        whole ? "the code " + between_text(v) : name, ": dividing it among more threads"});
+    } else if (divided) {
       v.claim = base::joined(
           {"only ", base::rank_text(v.rank, v.thread), " runs ", name, ": dividing it among all ", base::rank_nouns()});
+    } else if (in_turn) {
+      v.claim = base::joined({"now one thread, now another takes longer in ", name, ": evening that out"});
     } else if (nearly_all) {
       v.claim = base::joined({slow_words(b, "does", "do"), " nearly all of ", name, ": balancing it"});
     } else {
       v.claim = base::joined({slow_words(b, "takes", "take"), " ", base::fixed(v.ratio, v.ratio < 10 ? 1 : 0),
                               " times as long as the ", one_other ? "other in " : "others in ", name, ": balancing it"});
     }
-    all.push_back(std::move(v));
+    (in_turn ? moving : all).push_back(std::move(v));
   }
   for (const bool of_pattern : {false, true}) {
     if (of_pattern && (!all.empty() || drowned ||
@@ -36205,6 +36243,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const std::size_t most = of_pattern ? 1 : most_verdicts;
     if (all.size() > most) all.resize(most);
   }
+  if (all.empty()) all = std::move(moving);
   return all;
 }
 
@@ -36474,6 +36513,11 @@ struct wait_entry {
     if (longest_seconds < 1e-4 || longest_seconds > 1.5 * typical_seconds) return 0;
     const double most = std::ceil(2 * seconds / typical_seconds);
     return 4 * most <= static_cast<double>(count) ? static_cast<std::int64_t>(most) : 0;
+  }
+  /// Whether the lengths of those with a block that was visited so often differ so much that their mean describes none of them: where
+  /// they are equal, the typical length is the mean, where they are spread evenly up to the longest, 4/3 of it.
+  [[gnu::noinline]] bool uneven(std::int64_t visits) const noexcept {
+    return few_waits() != 0 || typical_seconds * static_cast<double>(std::min(count, visits)) > 1.5 * seconds;
   }
 };
 
@@ -37416,7 +37460,11 @@ class row_writer {
   row_writer& set(std::string_view name, const std::string& value) { return set(name, std::string_view(value)); }
   template <class Integer>
   row_writer& set(std::string_view name, Integer value) {
-    return put(name, type::kind::number, static_cast<double>(value));
+    return count(name, static_cast<std::int64_t>(value));
+  }
+  /// A number of seconds.
+  [[gnu::noinline]] row_writer& time(std::string_view name, std::int64_t ns) {
+    return put(name, type::kind::number, static_cast<double>(ns) / 1e9);
   }
   row_writer& weight(double value) {
     if (good()) store_->set_weight(type_, row_, value);
@@ -37429,6 +37477,9 @@ class row_writer {
   bool good() const noexcept { return type_ != knowledge::none && row_ != event_table::none; }
 
  private:
+  [[gnu::noinline]] row_writer& count(std::string_view name, std::int64_t value) {
+    return put(name, type::kind::number, static_cast<double>(value));
+  }
   [[gnu::noinline]] row_writer& put(std::string_view name, type::kind what, double value) {
     if (!good()) return *this;
     const event_type& t = store_->rules().types[type_];
@@ -39033,6 +39084,78 @@ inline void set_earlier_sends(row_writer& w, const explain::outcome& found, cons
 
 #endif
 
+// ---- whywait/rules/saving_bounds.hpp
+#ifndef WHYWAIT_RULES_SAVING_BOUNDS_HPP
+#define WHYWAIT_RULES_SAVING_BOUNDS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// Whether threads share out the work that makes them wait, so that now one is late and now another.
+inline bool divides_work(explain::pattern why) noexcept {
+  return why == explain::pattern::mutex_contention || why == explain::pattern::thread_barrier || why == explain::pattern::join;
+}
+
+/// What the run saves at most by changes of one kind, in ns of wall time. Borrows its arguments.
+class saving_bounds {
+ public:
+  saving_bounds(const explain::outcome& found, const program_facts& program, std::int64_t ranks) noexcept
+      : found_(found), program_(program), ranks_(ranks) {}
+
+  /// By another division of the same work: the ranks compute as long on average.
+  std::int64_t by_balance() const noexcept {
+    if (!program_.useful_known || found_.efficiency.parallel <= 0) return program_.most_divided_ns;
+    const double useful = std::min(1.0, found_.efficiency.parallel) * static_cast<double>(found_.total_ns);
+    const std::int64_t without =
+        program_.shared_processors ? program_.without_processor_ns / std::max<std::int64_t>(1, ranks_) : 0;
+    return std::min({found_.total_ns, found_.total_ns - static_cast<std::int64_t>(useful) + without, program_.most_divided_ns});
+  }
+  /// By a processor for each rank: no more than all ranks lacked one, and the rank that computes longest remains.
+  std::int64_t by_processors() const noexcept {
+    if (program_.code == nullptr || !program_.shared_processors) return 0;
+    return std::max(std::int64_t{0}, std::min(found_.total_ns - longest_computing_ns(), program_.without_processor_ns));
+  }
+  /// By another order of calls: the rank that computes longest remains. A thread beside MPI may run to the end anyway.
+  std::int64_t by_order(explain::pattern why) const noexcept {
+    if (!program_.useful_known || spreads_work(why) || within_ranks(why)) return INT64_MAX;
+    auto computing =
+        static_cast<std::int64_t>(std::min(1.0, found_.efficiency.communication) * static_cast<double>(found_.total_ns));
+    if (program_.shared_processors)  // it computed for less than it was outside MPI
+      computing = program_.code != nullptr ? longest_computing_ns() : 0;
+    return computing > 0 ? std::max(std::int64_t{0}, found_.total_ns - computing) : INT64_MAX;
+  }
+
+ private:
+  // Whether the usual change is to spread work over the ranks; otherwise it is to call something earlier.
+  static bool spreads_work(explain::pattern why) noexcept {
+    using explain::pattern;
+    switch (why) {
+      case pattern::wait_at_barrier:
+      case pattern::wait_at_nxn:
+      case pattern::early_reduce:
+      case pattern::early_scan:
+      case pattern::wait_at_create:
+      case pattern::wait_at_finalize:
+      case pattern::wait_at_fence: return true;
+      default: return false;
+    }
+  }
+  std::int64_t longest_computing_ns() const noexcept {
+    return program_.code->whole.most_ns - program_.code->whole.most_delay_ns;
+  }
+
+  const explain::outcome& found_;
+  const program_facts& program_;
+  std::int64_t ranks_;
+};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/rules/wait_shapes.hpp
 #ifndef WHYWAIT_RULES_WAIT_SHAPES_HPP
 #define WHYWAIT_RULES_WAIT_SHAPES_HPP
@@ -39114,7 +39237,7 @@ class fact_maker {
  public:
   fact_maker(event_store& store, const explain::outcome& found, std::int64_t ranks, const base::names& known,
              const program_facts& program = {})
-      : store_(store), found_(found), ranks_(ranks), names_(found, known), program_(program) {
+      : store_(store), found_(found), ranks_(ranks), names_(found, known), program_(program), bounds_(found, program_, ranks) {
     for (const explain::critical_block& c : found.critical_path)
       on_path_.intern(c.block, static_cast<std::uint32_t>(&c - found.critical_path.begin()));
     for (const explain::balance_answer& b : found.balances)
@@ -39127,9 +39250,9 @@ class fact_maker {
     row_writer(store_, "run")
         .set("ranks", ranks_)
         .set("locations", found_.locations)
-        .set("duration", seconds(found_.longest_ns))
-        .set("location_time", seconds(found_.location_ns))
-        .set("waiting", seconds(found_.waiting_ns))
+        .time("duration", found_.longest_ns)
+        .time("location_time", found_.location_ns)
+        .time("waiting", found_.waiting_ns)
         .set("waiting_share", ratio(found_.waiting_ns, found_.location_ns))
         .set("unmatched", found_.unmatched)
         .set("clock_violations", found_.clock_violations);
@@ -39169,6 +39292,21 @@ class fact_maker {
     const double waiting = ratio(t.waiter_ns, work ? t.waiter_work : t.waiter_visits);
     return late > 0 && waiting > 0 ? late / waiting : 0;
   }
+  /// The untimed step inside a block that the late side ran far more often, such as a branch; empty: none.
+  static std::string branch_in(const explain::residual_term& block,
+                               const base::pod_vector<const explain::residual_term*>& terms,
+                               const base::vector<std::string>& names) {
+    std::int64_t most = 0;
+    std::size_t branch = names.size();
+    for (std::size_t i = 0; i != terms.size(); ++i) {
+      const explain::residual_term& t = *terms[i];
+      if (t.within != block.block || t.causer_visits <= 2 * t.waiter_visits || t.causer_visits - t.waiter_visits <= most)
+        continue;
+      most = t.causer_visits - t.waiter_visits;
+      branch = i;
+    }
+    return branch != names.size() ? names[branch] : std::string();
+  }
   /// Whether unmarked code is mostly between polls of one call, where its rank may wait.
   bool is_mostly_polls(core::stable_key block) const noexcept {
     const code_use* const use = program_.code != nullptr ? program_.code->find(block) : nullptr;
@@ -39190,7 +39328,7 @@ class fact_maker {
     const bool faster = why == "speed" || why == "instructions" || why == "cycles" || why == "core" || why == "frequency";
     return std::min(
         std::min(path != nullptr ? path->imbalance_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns),
-        faster ? INT64_MAX : by_balance());
+        faster ? INT64_MAX : bounds_.by_balance());
   }
   bool balance_predicted(const explain::residual_term& top, const code_spread& spread) const noexcept {
     const explain::balance_answer* const b = balance_of(top);
@@ -39205,41 +39343,6 @@ class fact_maker {
   }
   static double each(const explain::residual_term& t) noexcept {
     return 2 * seconds(t.speed_ns) / std::max(1.0, static_cast<double>(t.causer_visits + t.waiter_visits));
-  }
-
-  // Whether the usual change is to spread work over the ranks; otherwise it is to call something earlier.
-  static bool spreads_work(explain::pattern why) noexcept {
-    using explain::pattern;
-    switch (why) {
-      case pattern::wait_at_barrier:
-      case pattern::wait_at_nxn:
-      case pattern::early_reduce:
-      case pattern::early_scan:
-      case pattern::wait_at_create:
-      case pattern::wait_at_finalize:
-      case pattern::wait_at_fence: return true;
-      default: return false;
-    }
-  }
-  static bool divides_work(explain::pattern why) noexcept {
-    return why == explain::pattern::mutex_contention || why == explain::pattern::thread_barrier ||
-           why == explain::pattern::join;
-  }
-  // What another division of the same work saves at most: the ranks compute as long on average.
-  std::int64_t by_balance() const noexcept {
-    if (!program_.useful_known || found_.efficiency.parallel <= 0) return program_.most_divided_ns;
-    const double useful = std::min(1.0, found_.efficiency.parallel) * static_cast<double>(found_.total_ns);
-    const std::int64_t without =
-        program_.shared_processors ? program_.without_processor_ns / std::max<std::int64_t>(1, ranks_) : 0;
-    return std::min({found_.total_ns, found_.total_ns - static_cast<std::int64_t>(useful) + without, program_.most_divided_ns});
-  }
-  // What another order of calls saves at most: the rank that computes longest remains. A thread beside MPI may run to the end anyway.
-  std::int64_t by_order(explain::pattern why) const noexcept {
-    if (!program_.useful_known || spreads_work(why) || within_ranks(why)) return INT64_MAX;
-    double computing = std::min(1.0, found_.efficiency.communication) * static_cast<double>(found_.total_ns);
-    if (program_.shared_processors)  // it computed for less than it was outside MPI
-      computing = program_.code != nullptr ? double(program_.code->whole.most_ns - program_.code->whole.most_delay_ns) : 0;
-    return computing >= 1 ? std::max(std::int64_t{0}, found_.total_ns - static_cast<std::int64_t>(computing)) : INT64_MAX;
   }
 
   void wait(std::size_t index) {
@@ -39273,17 +39376,21 @@ class fact_maker {
     // At most two blocks are named, until they cover three quarters of the delay; more names would not be advice. Code
     // cannot be moved out of an MPI call, so no block is named if the late side was mostly inside one.
     std::string blocks;
-    std::int64_t named = 0, on_path = 0;
+    std::int64_t named = 0, on_path = 0, balanced_ns = 0;  // balanced_ns: saved if the one that saves most were balanced
     int used = 0;
     for (std::size_t i = 0; i < terms.size() && 4 * transfer <= 3 * positive; ++i) {
       if (terms[i]->total_ns <= 0 || kinds[i] == std::string_view("other") || kinds[i] == std::string_view("call") ||
           kinds[i] == std::string_view("startup") || is_mostly_polls(terms[i]->block))
         continue;
       if (used == 2 || (used == 1 && 4 * named >= 3 * (positive - transfer))) break;
-      blocks += (used++ == 0 ? "" : " and ") + names[i];
+      if (used == 0 || names[i] != blocks)
+        blocks += (used == 0 ? "" : " and ") + names[i];  // of two functions in the same lines
+      ++used;
       named += terms[i]->total_ns;
       const explain::critical_block* const c = critical(terms[i]->block);
       on_path += c != nullptr ? c->ns : 0;
+      for (const explain::balance_answer& b : found_.balances)
+        if (b.piece == terms[i]->block) balanced_ns = std::max(balanced_ns, b.saving_ns);
     }
 
     std::int64_t causing = 0, most = 0, longest_waiter = 0;
@@ -39305,17 +39412,14 @@ class fact_maker {
     w.set("wait", number)
         .set("pattern", explain::name_of(e.why))
         .set("quality", qualities[static_cast<unsigned>(e.trust) & 3u]);
-    w.set("duration", seconds(e.wait_ns))
-        .set("all_shapes", seconds(shapes_.all_ns(e)))
-        .set("longest", seconds(e.longest_ns))
-        .set("count", e.count);
+    w.time("duration", e.wait_ns).time("all_shapes", shapes_.all_ns(e)).time("longest", e.longest_ns).set("count", e.count);
     w.set("mean", e.count > 0 ? seconds(e.wait_ns) / static_cast<double>(e.count) : 0.0);
     w.set("share", ratio(e.wait_ns, found_.location_ns)).set("share_of_waiting", ratio(e.wait_ns, found_.waiting_ns));
-    w.set("wrong_order_count", e.wrong_order_count).set("wrong_order_duration", seconds(e.wrong_order_ns));
-    w.set("other_ready_duration", seconds(e.other_ready_ns));
+    w.set("wrong_order_count", e.wrong_order_count).time("wrong_order_duration", e.wrong_order_ns);
+    w.time("other_ready_duration", e.other_ready_ns);
     if (const explain::removed_call& r = found_.removal; r.site == e.operation && e.why == explain::pattern::wait_at_barrier)
-      w.set("without_saving", seconds(r.saving_ns)).set("without_share", ratio(r.saving_ns, found_.longest_ns));
-    w.set("indirect", seconds(e.inherited_wait_ns())).set("unexplained", seconds(e.unexplained_ns));
+      w.time("without_saving", r.saving_ns).set("without_share", ratio(r.saving_ns, found_.longest_ns));
+    w.time("indirect", e.inherited_wait_ns()).time("unexplained", e.unexplained_ns);
     w.set("operation", detail::call_of(operation)).set("operation_call", base::printable(operation_call));
     w.set("cause", detail::call_of(cause)).set("cause_call", base::printable(cause != nullptr ? cause->call : std::string()));
     w.set("operation_region", operation != nullptr ? within_text(*operation) : "");
@@ -39324,7 +39428,7 @@ class fact_maker {
         .set("cause_site", number_of(e.cause))
         .set("same_site", e.operation == e.cause);
     w.set("nonblocking", operation_call.compare(0, 8, "MPI_Wait") == 0);
-    w.set("blocks", blocks).set("blocks_duration", seconds(std::min(named, e.wait_ns))).set("blocks_count", used);
+    w.set("blocks", blocks).time("blocks_duration", std::min(named, e.wait_ns)).set("blocks_count", used);
     // The saving by a change of the named blocks, in wall time: no more than the rank that waited most could gain, and no
     // more than these blocks have on the critical path. Without named blocks the time without a cause in the program's
     // own code.
@@ -39343,18 +39447,24 @@ class fact_maker {
     if (used > 0 && !any_code && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
     if (locked) avoidable = std::min(avoidable, std::max<std::int64_t>(0, found_.no_locks.saving_ns));
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
-    w.set("shorter", seconds(avoidable));
-    avoidable = std::min(avoidable, by_order(e.why));
-    w.set("avoidable", seconds(avoidable)).set("ranks", ranks_).set("threads", threads_in(e));
+    if (locked) balanced_ns = 0;  // others cannot run it at the same time
+    w.time("shorter", std::max(avoidable, balanced_ns));
+    avoidable = std::max(std::min(avoidable, bounds_.by_order(e.why)), balanced_ns);
+    w.time("avoidable", avoidable).set("ranks", ranks_).set("threads", threads_in(e));
     w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));
     // Without facts about the program it may work before its sends.
     w.set("sends_after_work",
           program_.code == nullptr || (e.count > 0 && 2 * program_.mean_ns_before(e.cause) * static_cast<double>(e.count) >=
                                                           static_cast<double>(e.wait_ns)));
-    w.set("positive", seconds(positive)).set("more", seconds(more)).set("slower", seconds(slower));
-    w.set("in_transfer", seconds(transfer)).set("in_marked_waits", seconds(marked));
+    w.time("positive", positive).time("more", more).time("slower", slower);
+    w.time("in_transfer", transfer).time("in_marked_waits", marked);
     const std::string guilty = late_text(e), waiting = waiting_text(e);
     w.set("late_others", guilty == waiting ? "one another" : guilty);
+    const bool handed_on = !terms.empty() && 2 * terms[0]->inherited_ns > terms[0]->total_ns;
+    w.set("because", used == 0   ? std::string()
+                     : handed_on ? base::joined({", which had waited for others because of ", blocks,
+                                                 ": making it shorter or beginning sooner"})
+                                 : base::joined({" because of ", blocks, ": evening that out"}));
     w.set("late_ranks", guilty).set("late_ranks_count", late_count).set("late_rank", late_rank);
     w.set("waiting_ranks", waiting)
         .set("waiting_ranks_count", waiting_count)
@@ -39362,11 +39472,12 @@ class fact_maker {
         .set("in_turn", in_turn(e.causers, e.waiters));
     if (!terms.empty() && terms[0]->total_ns > 0) {
       const explain::residual_term& top = *terms[0];
-      w.set("top", names[0]).set("top_kind", kinds[0]).set("top_duration", seconds(top.total_ns));
-      w.set("top_more", seconds(top.visits_ns)).set("top_slower", seconds(top.speed_ns)).set("top_each", each(top));
-      w.set("top_inherited", seconds(top.inherited_ns))
+      w.set("top", names[0]).set("top_kind", kinds[0]).time("top_duration", top.total_ns);
+      w.time("top_more", top.visits_ns).time("top_slower", top.speed_ns).set("top_each", each(top));
+      w.time("top_inherited", top.inherited_ns)
           .set("top_share", ratio(top.total_ns, positive))
           .set("top_ratio", speed_ratio(top))
+          .set("top_branch", branch_in(top, terms, names))
           .set("top_here", ratio(top.causer_ns - top.waiter_ns, top.total_ns));
       const bool work = top.causer_work > 0 && top.waiter_work > 0;
       w.set("top_late_amount", work ? top.causer_work : top.causer_visits);
@@ -39380,10 +39491,10 @@ class fact_maker {
       w.set("code_nouns", users > ranks_ || spread.thread != 0 ? "threads" : base::rank_nouns());
       w.set("code_ranks", users).set("code_ratio", spread.ratio);
       w.set("code_processors", use != nullptr ? use->most_processors : 0);
-      w.set("code_delay", seconds(spread.delay_ns));
-      w.set("code_system", seconds(spread.more_system_ns)).set("code_faults", spread.more_faults);
+      w.time("code_delay", spread.delay_ns).time("own_processors", bounds_.by_processors());
+      w.time("code_system", spread.more_system_ns).set("code_faults", spread.more_faults);
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
-      w.set("above_mean", seconds(above_mean(top, spread, longest_waiter)));
+      w.time("above_mean", above_mean(top, spread, longest_waiter));
       // Where processors were shared `above_mean` is a bound.
       w.set("balance_predicted", balance_predicted(top, spread) && !program_.shared_processors);
       w.set("balance_moves", balance_predicted(top, spread) && balance_of(top)->moves);
@@ -39401,16 +39512,14 @@ class fact_maker {
       b.set("operation", detail::call_of(operation))
           .set("cause", detail::call_of(cause))
           .set("pattern", explain::name_of(e.why));
-      b.set("duration", seconds(t.total_ns)).set("more", seconds(t.visits_ns)).set("slower", seconds(t.speed_ns));
-      b.set("inherited", seconds(t.inherited_ns))
-          .set("late_duration", seconds(t.causer_ns))
-          .set("waiting_duration", seconds(t.waiter_ns));
+      b.time("duration", t.total_ns).time("more", t.visits_ns).time("slower", t.speed_ns);
+      b.time("inherited", t.inherited_ns).time("late_duration", t.causer_ns).time("waiting_duration", t.waiter_ns);
       b.set("late_visits", t.causer_visits)
           .set("waiting_visits", t.waiter_visits)
           .set("each", each(t))
           .set("ratio", speed_ratio(t));
       b.set("both_ran", t.causer_visits > 0 && t.waiter_visits > 0).set("share", ratio(t.total_ns, e.wait_ns));
-      b.set("wait_share", ratio(e.wait_ns, found_.location_ns)).set("wait_duration", seconds(e.wait_ns));
+      b.set("wait_share", ratio(e.wait_ns, found_.location_ns)).time("wait_duration", e.wait_ns);
       b.set("late_rank", late_rank).set("one_late_rank", 10 * most >= 8 * causing && causing > 0);
       b.set("late_ranks", guilty).set("late_locations", guilty).set("ranks", ranks_);
       set_reason(b, t, explain::parts_of(t, e.counts, found_.fault_ns));
@@ -39426,6 +39535,10 @@ class fact_maker {
 
  public:
   std::int64_t ranks() const noexcept { return ranks_; }
+  /// The time of the run that is transfer, or time of the MPI library itself.
+  double transfer_seconds() const noexcept {
+    return found_.efficiency.parallel > 0 ? (1 - std::min(1.0, found_.efficiency.transfer)) * seconds(found_.total_ns) : 0;
+  }
   /// The number of a call site in facts (`operation_site`, `barrier_use.site`).
   double site_number(core::stable_key key) { return number_of(key); }
 
@@ -39456,6 +39569,7 @@ class fact_maker {
   base::key_map on_path_;  ///< indices in the critical path by block
   base::key_map balanced_;  ///< indices in balances by block
   base::key_map sites_;  ///< number of each call site
+  saving_bounds bounds_;
   wait_shapes shapes_;
 };
 
@@ -39886,13 +40000,14 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "operation_site cause_site ranks threads code_rank "
        "code_ranks code_ratio code_processors code_faults units_ratio visits_ratio;"
        "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "
-       "waiting_ranks top top_kind top_unit top_place lead excess code_thread code_nouns earlier_sends earlier_ranks "
-       "late_others;"
+       "waiting_ranks top top_kind top_unit top_place top_branch lead excess code_thread code_nouns earlier_sends "
+       "earlier_ranks "
+       "late_others because;"
        "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration without_saving indirect "
        "unexplained "
        "blocks_duration avoidable shorter positive more slower "
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean noise code_delay "
-       "code_system "
+       "code_system own_processors "
        "earlier_saving;"
        "boolean: nonblocking same_site sends_after_work balance_predicted balance_moves earlier_known",
        false},
@@ -39905,7 +40020,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        false},
       {"traffic",
        "number: calls ranks after_data batched messages_per_batch;"
-       "text: site call region; bytes: bytes mean_bytes largest; seconds: duration batched_duration",
+       "text: site call region; bytes: bytes mean_bytes largest; seconds: duration batched_duration batched_transfer",
        false},
       {"barrier_use", "number: site calls before_collective after_collective idle; text: place region; seconds: duration",
        false},
@@ -42511,32 +42626,35 @@ declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.e
                      if(w.excess = 'both', " ({w.units_ratio} times the units of work, and each takes longer).",
                      if(w.excess = 'work', " (with as many visits, of more instructions each).",
                      if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer)."))))),
-  advice = if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', "that code", "{w.top}") + " on {w.code_thread} to the other {w.code_nouns}: balance it by cost, not by count",
-              "balance " + if(w.top_kind = 'between', "that code", "{w.top}") + " over the {w.code_nouns}, by cost and not by count")
-           + if(w.excess = 'unknown', "; if it is the same work on all {w.code_nouns} (WHYWAIT_WORK would tell), find what makes it slower there", ""),
+  advice = if(w.excess = 'unknown', "if it is the same work on all {w.code_nouns} (WHYWAIT_WORK would tell), find what makes it slower there; else ", "")
+           + if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', "that code", "{w.top}") + " on {w.code_thread} to the other {w.code_nouns}: balance it by cost, not by count",
+              "balance " + if(w.top_kind = 'between', "that code", "{w.top}") + " over the {w.code_nouns}, by cost and not by count"),
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves );
 declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' or w.excess = 'cycles' or w.excess = 'core' or w.excess = 'frequency' parameters (
   name = "slower_visits",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
   root = "{w.top} {w.top_place} {w.code_thread}",
   description = "{w.code_thread} takes {w.code_ratio} times as long as the others in {w.top}, at the same number of " + if(w.units_ratio > 0, "units of work", "visits")
-                + if(w.excess = 'instructions', ": it executes more instructions.", if(w.excess = 'cycles', ": each instruction takes it more cycles.",
+                + if(w.top_branch != '', ": it runs {w.top_branch} there, which the others hardly run.", if(w.excess = 'instructions', ": it executes more instructions.", if(w.excess = 'cycles', ": each instruction takes it more cycles.",
                      if(w.excess = 'core', ": each instruction takes it more cycles, as in its other code.",
-                     if(w.excess = 'frequency', ": it gets fewer cycles in a second.", ".")))),
+                     if(w.excess = 'frequency', ": it gets fewer cycles in a second.", "."))))),
   verdict = "{w.code_thread} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
-            + if(w.excess = 'instructions', " because it executes more instructions: making it as fast there", if(w.excess = 'cycles',
+            + if(w.top_branch != '', " because it runs {w.top_branch} there: balancing it by cost", if(w.excess = 'instructions', " because it executes more instructions: making it as fast there", if(w.excess = 'cycles',
                  " because each instruction takes it more cycles: making it as fast there", if(w.excess = 'core',
                  " because each instruction takes it more cycles, as in its other code: a processor as fast as the others", if(w.excess = 'frequency',
-                 " because it gets fewer cycles in a second: a processor as fast as the others", " for the same work: making it as fast there")))),
-  advice = if(w.excess = 'instructions', "look at the code that {w.code_thread} runs in " + if(w.top_kind = 'between', "that code", "{w.top}") + ": it takes another path there, or its data need more
+                 " because it gets fewer cycles in a second: a processor as fast as the others", " for the same work: making it as fast there"))))),
+  advice = if(w.top_branch != '', "give some of the work that needs {w.top_branch} to the other {w.code_nouns}, which hardly run it: balance by cost, not by
+            count; or make {w.top_branch} shorter",
+           if(w.excess = 'instructions', "look at the code that {w.code_thread} runs in " + if(w.top_kind = 'between', "that code", "{w.top}") + ": it takes another path there, or its data need more
             work; the machine is as fast as elsewhere",
            if(w.excess = 'cycles', "look at how " + if(w.top_kind = 'between', "that code", "{w.top}") + " uses memory on {w.code_thread}: other data, a larger stride, cache lines that others
             write, memory of another node",
            if(w.excess = 'core', "look at the machine under {w.code_thread}, not at the code: a slower core, one that another thread shares, memory of another node",
            if(w.excess = 'frequency', "look at the machine under {w.code_thread}, not at the code: frequency, temperature, a processor that is shared with another virtual machine",
            "find what makes a unit of work in " + if(w.top_kind = 'between', "that code", "{w.top}") + " slower on {w.code_thread}: other data, memory, a slower or shared core;
-            more even counts will not help")))),
-  duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
+            more even counts will not help"))))),
+  duration = w.duration, saving = if(w.top_branch != '', w.above_mean, w.above_mean * w.ranks / max(1, w.ranks - 1)),
+  predicted = w.top_branch != '' and w.balance_predicted );
 
 # The scheduler is the cause: the rank had work to do and no processor.
 declare problem for uneven when w.excess = 'shared' parameters (
@@ -42547,7 +42665,7 @@ declare problem for uneven when w.excess = 'shared' parameters (
                  long as on the others" + if(w.code_processors > 0, "; it may use {plural(w.code_processors, 'processor', 'processors')}.", "."),
   verdict = "{w.code_thread} was ready to run for {w.code_delay} without a processor: giving each rank one of its own",
   advice = "give each rank a processor of its own: start fewer ranks on this machine, check the binding, stop what else runs there",
-  duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
+  duration = max(w.duration, w.own_processors), saving = max(w.above_mean * w.ranks / max(1, w.ranks - 1), w.own_processors) );
 
 # The kernel is the cause: it gave the rank memory, or served other calls.
 declare problem for uneven when w.excess = 'faults' parameters (
@@ -42654,7 +42772,7 @@ declare composite event wait_at_barrier member ( wait as w ) when w.pattern = 'w
 declare problem for wait_at_barrier parameters (
   name = "wait_at_barrier",
   description = "{w.waiting_ranks} came to {w.operation} before {w.late_ranks} and waited there.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": arriving together, or dropping it,"),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together, or dropping it,"),
   advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "spread the work of {w.blocks} evenly over the ranks, or drop {w.operation} if no data depends on it"),
   duration = w.duration,
   saving = w.avoidable );
@@ -42663,7 +42781,7 @@ declare composite event wait_at_nxn member ( wait as w ) when w.pattern = 'wait_
 declare problem for wait_at_nxn parameters (
   name = "wait_at_nxn",
   description = "All need data of all in {w.operation}: {w.waiting_ranks} came before {w.late_ranks} and waited.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": arriving together, or its nonblocking form,"),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together, or its nonblocking form,"),
   advice = if(w.blocks_count = 0, "start the nonblocking form of {w.operation} and do other work until its result is needed",
            "spread the work of {w.blocks} evenly over the ranks, or start the nonblocking form of {w.operation} and do other work until its result is needed"),
   duration = w.duration,
@@ -42684,7 +42802,7 @@ declare composite event early_reduce member ( wait as w ) when w.pattern = 'earl
 declare problem for early_reduce parameters (
   name = "early_reduce",
   description = "The root came to {w.operation} before the others had given their data ({w.late_ranks}).",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": its nonblocking form"),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": its nonblocking form"),
   advice = if(w.blocks_count = 0, "let the root use the nonblocking form of {w.operation} and do other work meanwhile",
            "spread the work of {w.blocks} evenly over the ranks, or let the root use the nonblocking form of {w.operation} and do other work meanwhile"),
   duration = w.duration,
@@ -42694,7 +42812,7 @@ declare composite event early_scan member ( wait as w ) when w.pattern = 'early_
 declare problem for early_scan parameters (
   name = "early_scan",
   description = "In {w.operation} a rank needs all ranks below it: {w.waiting_ranks} came before {w.late_ranks}.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": its nonblocking form"),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": its nonblocking form"),
   advice = if(w.blocks_count = 0, "use the nonblocking form of {w.operation} and do other work meanwhile",
            "give the lower ranks less of {w.blocks}, or use the nonblocking form of {w.operation} and do other work meanwhile"),
   duration = w.duration,
@@ -42704,7 +42822,7 @@ declare composite event wait_at_create member ( wait as w ) when w.pattern = 'wa
 declare problem for wait_at_create parameters (
   name = "wait_at_create",
   description = "{w.operation} makes a communicator or window with all ranks: {w.waiting_ranks} came before {w.late_ranks}.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": calling it where all arrive together"),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": calling it where all arrive together"),
   advice = if(w.blocks_count = 0, "make it once, where all ranks arrive together",
            "call {w.operation} once, ahead of {w.blocks}, or spread that work evenly over the ranks"),
   duration = w.duration,
@@ -42714,7 +42832,7 @@ declare composite event wait_at_finalize member ( wait as w ) when w.pattern = '
 declare problem for wait_at_finalize parameters (
   name = "wait_at_finalize",
   description = "{w.waiting_ranks} came before {w.late_ranks} and waited in {w.operation}.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": giving the others some of its work"),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": giving the others some of its work"),
   advice = if(w.blocks_count = 0, "give some work of {w.late_ranks} to the ranks that finish first",
            "give some of {w.blocks} to the ranks that finish first"),
   duration = w.duration,
@@ -42754,6 +42872,7 @@ declare composite event dividing_barrier member ( wait as w )
   when w.pattern = 'wait_at_barrier' and w.operation_call = 'MPI_Barrier' and w.without_share >= 2 %;
 declare problem for dividing_barrier parameters (
   name = "dividing_barrier",
+  root = "{w.operation}",
   description = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, "
                 + if(w.late_others = 'one another', "now one and now another is late.", "although other ranks are late after it."),
   verdict = if(w.without_saving < w.noise, "", "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, "
@@ -42892,7 +43011,7 @@ declare problem for late_sender parameters (
                "{w.waiting_ranks} waited in {w.operation} for messages of {w.late_others}"
                + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them earlier"),
   advice = if(w.blocks_count > 0 and w.sends_after_work and not (w.earlier_known and w.earlier_share < 2 %), "call {w.cause} before {w.blocks} if the message does not depend on it, or ",
-           if(w.blocks_count > 0, "make {w.blocks} shorter on {w.late_ranks}, or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", ""))))
+           if(w.blocks_count > 0, "make {w.blocks} shorter" + if(2 * w.top_inherited > w.top_duration, "", " on {w.late_ranks}") + ", or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", ""))))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}",
                 "post the receive early with MPI_Irecv and wait for it after other work"),
   duration = w.duration,
@@ -42919,7 +43038,8 @@ declare problem for late_receiver parameters (
   name = "late_receiver",
   description = "The send ({w.operation}) had to wait until the receive was posted ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for the receive of {w.late_others} ({w.cause})"
-            + if(w.blocks_count > 0, ", which comes after {w.blocks}", if(w.top_kind = 'call', ", which comes after {w.top}", "")) + ": posting it earlier",
+            + if(w.blocks_count > 0, ", which comes after {w.blocks}", if(w.top_kind = 'call', ", which comes after {w.top}", "")) + ": posting it earlier"
+            + if(w.nonblocking, "", ", or MPI_Isend,"),
   advice = if(w.blocks_count > 0, "post the receive ({w.cause}) before {w.blocks}, or ",
            if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", "post the receive ({w.cause}) earlier, or "))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}", "send with MPI_Isend and wait for it after other work"),
@@ -42990,7 +43110,7 @@ declare problem for traffic
   verdict = "{percent(batched / calls)} of the messages of {site} follow another one to the same rank: sending {messages_per_batch} as one",
   advice = "put the {messages_per_batch} messages that {site} sends to one rank in a row into one (MPI_Pack, or a datatype over
             all of it)",
-  duration = batched_duration, saving = batched_duration / max(1, ranks) * (1 - 1 / messages_per_batch) );
+  duration = max(batched_duration, batched_transfer * max(1, ranks)), saving = max(batched_duration / max(1, ranks), batched_transfer) * (1 - 1 / messages_per_batch) );
 )rules";
 }
 
@@ -43017,7 +43137,7 @@ declare composite event wait_at_fence member ( wait as w ) when w.pattern = 'wai
 declare problem for wait_at_fence parameters (
   name = "wait_at_fence",
   description = "{w.operation} holds all ranks of the window: {w.waiting_ranks} came before {w.late_ranks} and waited.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": MPI_Win_post and MPI_Win_start with the ranks that exchange data"),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": MPI_Win_post and MPI_Win_start with the ranks that exchange data"),
   advice = if(w.blocks_count = 0, "replace {w.operation} by MPI_Win_post and MPI_Win_start with the ranks that exchange data",
            "spread the work of {w.blocks} evenly over the ranks, or replace {w.operation} by MPI_Win_post and MPI_Win_start with the ranks that exchange data"),
   duration = w.duration,
@@ -43040,7 +43160,7 @@ declare problem for early_wait parameters (
   description = "The target came to {w.operation} before the origins had accessed its window ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for the accesses of {w.late_others}"
             + if(w.blocks_count > 0, ", which come after {w.blocks}", "") + ": making them earlier",
-  advice = if(w.blocks_count > 0, "make {w.blocks} shorter on {w.late_ranks}, or ", "") + "give {w.waiting_ranks} work to do ahead of {w.operation}",
+  advice = if(w.blocks_count > 0, "make {w.blocks} shorter" + if(2 * w.top_inherited > w.top_duration, "", " on {w.late_ranks}") + ", or ", "") + "give {w.waiting_ranks} work to do ahead of {w.operation}",
   duration = w.duration,
   saving = w.avoidable );
 
@@ -43168,7 +43288,7 @@ declare composite event thread_barrier member ( wait as w ) when w.pattern = 'th
 declare problem for thread_barrier parameters (
   name = "thread_barrier",
   description = "{w.waiting_ranks} came to {w.operation} before {w.late_others} and waited there.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": arriving together"),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together"),
   advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "spread the work of {w.blocks} evenly over the threads, or let them go on without each other if no data depends on {w.operation}"),
   duration = w.duration,
   saving = if(w.threads > 1, w.avoidable * (1 - 1 / w.threads), w.avoidable) );
@@ -43790,6 +43910,14 @@ inline void keep_most_costly(base::pod_vector<site_use>& uses, std::size_t most)
 /// Adds `traffic`, `barrier_use`, `completion`, `notified` and `read_write` facts; `facts` is the fact_maker of the same store and
 /// numbers call sites.
 inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses, const base::names& names, fact_maker& facts) {
+  // What a message costs beyond its sending is known of all together only. It depends on their number if most are small.
+  double messages = 0, all_bytes = 0;
+  for (const site_use& u : uses)
+    if (u.what == site_use::kind::send) {
+      messages += static_cast<double>(u.calls);
+      all_bytes += static_cast<double>(u.bytes);
+    }
+  const double each = messages > 0 && all_bytes < 4096 * messages ? facts.transfer_seconds() / messages : 0;
   for (const site_use& u : uses) {
     const base::place* const p = names.find(u.site);
     const std::uint32_t place = store.add_action(detail::action_at(p));
@@ -43800,8 +43928,8 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
           .set("region", store.action_of(place).region)
           .set("late_exits", u.late_exits)
           .set("ranks", facts.ranks())
-          .set("duration", static_cast<double>(u.late_exit_ns) / 1e9)
-          .set("longest", static_cast<double>(u.longest_late_exit_ns) / 1e9)
+          .time("duration", u.late_exit_ns)
+          .time("longest", u.longest_late_exit_ns)
           .set("mean", static_cast<double>(u.late_exit_ns) / 1e9 / static_cast<double>(u.late_exits))
           .actions(place);
     if (u.what == site_use::kind::barrier) {
@@ -43811,7 +43939,7 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
           .set("before_collective", u.before_collective)
           .set("after_collective", u.after_collective)
           .set("idle", u.idle)
-          .set("duration", static_cast<double>(u.duration_ns) / 1e9)
+          .time("duration", u.duration_ns)
           .set("place", detail::call_of(p))
           .set("region", store.action_of(place).region)
           .actions(place);
@@ -43826,11 +43954,11 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
           .set("waits", u.calls)
           .set("ranks", u.ranks)
           .set("in_vain", u.in_vain)
-          .set("in_vain_duration", static_cast<double>(u.in_vain_ns) / 1e9)
+          .time("in_vain_duration", u.in_vain_ns)
           .set("missed", u.missed)
-          .set("missed_duration", static_cast<double>(u.missed_ns) / 1e9)
-          .set("most_missed", static_cast<double>(u.most_missed_ns) / 1e9)
-          .set("duration", static_cast<double>(u.duration_ns) / 1e9)
+          .time("missed_duration", u.missed_ns)
+          .time("most_missed", u.most_missed_ns)
+          .time("duration", u.duration_ns)
           .actions(place);
       continue;
     }
@@ -43844,9 +43972,9 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
           .set("waits", u.calls)
           .set("ranks", u.ranks)
           .set("overtaken", u.overtaken)
-          .set("overtaken_duration", static_cast<double>(u.overtaken_ns) / 1e9)
-          .set("most_overtaken", static_cast<double>(u.most_overtaken_ns) / 1e9)
-          .set("duration", static_cast<double>(u.duration_ns) / 1e9)
+          .time("overtaken_duration", u.overtaken_ns)
+          .time("most_overtaken", u.most_overtaken_ns)
+          .time("duration", u.duration_ns)
           .actions(place);
       continue;
     }
@@ -43860,13 +43988,14 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
         .set("bytes", static_cast<double>(u.bytes))
         .set("mean_bytes", static_cast<double>(u.bytes) / calls)
         .set("largest", static_cast<double>(u.largest_bytes))
-        .set("duration", static_cast<double>(u.duration_ns) / 1e9)
+        .time("duration", u.duration_ns)
         .set("after_data", u.after_data)
         .set("batched", u.batched + u.runs)
         // The first message of a sequence is also part of the batch.
         .set("batched_duration",
              static_cast<double>(u.batched_ns) / 1e9 *
                  (u.batched > 0 ? static_cast<double>(u.batched + u.runs) / static_cast<double>(u.batched) : 0))
+        .set("batched_transfer", each * static_cast<double>(u.batched + u.runs))
         .set("messages_per_batch", u.runs > 0 ? static_cast<double>(u.batched + u.runs) / static_cast<double>(u.runs) : 0.0)
         .actions(place);
   }
@@ -46363,6 +46492,7 @@ class process_names final : public explain::function_names {
           functions_[s->function_sites[f].site] = s->function_sites[f].function;
     if (code_ != nullptr) all.history.code = code_->code();
     add_blocks(all.history);
+    if (all.threads.size() > 1) find_shared_starts(all);
     for (std::size_t i = 0; i != all.threads.size(); ++i) add_calls(all.history.locations[i], all.threads[i].sites);
     for (std::size_t i = 0; i != all.threads.size(); ++i) join_regions(all.history.locations[i], all.threads[i].sites);
   }
@@ -46405,6 +46535,12 @@ class process_names final : public explain::function_names {
 
  private:
   using return_addresses = const void * [record::call_site_table::most_levels + 2];
+  struct start_call {
+    core::stable_key caller;  // the last one that was seen
+    std::uint32_t thread;  // its thread
+    bool begins;  // a caller begins a thread
+    bool serves;  // several callers of one thread
+  };
   struct parallel_region {
     const void* address;
     core::stable_key key;
@@ -46442,6 +46578,38 @@ class process_names final : public explain::function_names {
       const record::call_site& site = (*sites)[number];
       if (site.call == core::mpi_call::omp_parallel) regions_.push_back({site.address, location.call_sites.back()});
     }
+  }
+
+  // Finds the calls from functions with which threads begin, and which others call, as where the main thread is one of the workers. Such
+  // calls are named without the caller, which only tells the threads apart. A thread that has two callers of a call is in a function
+  // that serves others, and that ends the function with which the thread begins (a tail call leaves no caller).
+  void find_shared_starts(const process_records& all) {
+    base::key_map callers;  // 1: begins a thread
+    for (std::uint32_t t = 0; t != all.threads.size(); ++t) {
+      const record::call_site_table* const sites = all.threads[t].sites;
+      for (std::uint32_t number = 1; sites != nullptr && number < sites->size(); ++number) {
+        const record::call_site& site = (*sites)[number];
+        if (!core::is_of_threads(site.call) || site.level != 0 || site.caller == nullptr) continue;
+        const auto caller = static_cast<core::stable_key>(reinterpret_cast<std::uintptr_t>(site.caller));
+        std::uint32_t begins = callers.find(caller);
+        if (begins == base::key_map::none)
+          begins = callers.intern(caller, is_of_library(symbols().of_call_outside(site.caller)) ? 1 : 0);
+        const std::uint32_t at = starts_.intern(call_without_caller(site), static_cast<std::uint32_t>(start_calls_.size()));
+        if (at == start_calls_.size()) start_calls_.push_back({caller, t, false, false});
+        start_call& call = start_calls_[at];
+        call.serves = call.serves || (call.thread == t && call.caller != caller);
+        call.begins = call.begins || begins == 1;
+        call.caller = caller;
+        call.thread = t;
+      }
+    }
+  }
+  bool is_shared_start(const record::call_site& site, std::uint32_t frames) const noexcept {
+    const std::uint32_t at = frames == 2 ? starts_.find(call_without_caller(site)) : base::key_map::none;
+    return at != base::key_map::none && start_calls_[at].begins && !start_calls_[at].serves;
+  }
+  static core::stable_key call_without_caller(const record::call_site& site) noexcept {
+    return core::combine(reinterpret_cast<std::uintptr_t>(site.address), static_cast<std::uint64_t>(site.call));
   }
 
   // The threads of a team run the same code from the begin of a region on: where one begins it, and where the others come to it or
@@ -46502,7 +46670,8 @@ class process_names final : public explain::function_names {
     return_addresses frames;
     const std::uint32_t count = calls.frames(number, frames);
     core::stable_key key = core::combine(key_of_code(site.address), static_cast<std::uint64_t>(site.call));
-    for (std::uint32_t i = 1; i != count; ++i)
+    const bool shared = is_shared_start(site, count);
+    for (std::uint32_t i = 1; i != count && !shared; ++i)
       if (frames[i] != nullptr) key = core::combine(key, key_of_code(frames[i]));
     for (std::uint32_t level = 0; level < site.depth; ++level) key = core::combine(key, sites_[calls.region(site, level)].key);
     return key;
@@ -46524,6 +46693,7 @@ class process_names final : public explain::function_names {
     return_addresses frames;
     const std::uint32_t count = calls.frames(number, frames);
     from = frames[1];
+    if (is_shared_start(calls[number], count)) from = nullptr;
     if (!core::is_of_threads(calls[number].call)) return code_of_call(frames[0]);
     reports::code_place code = symbols().of_call_outside(frames[0]);
     for (std::uint32_t i = 1; i != count && frames[i] != nullptr && is_of_library(code); ++i) {
@@ -46553,7 +46723,9 @@ class process_names final : public explain::function_names {
     const void* from = nullptr;
     reports::code_place code = code_of_site(calls, number, from);
     base::place p = reports::call_place(std::move(code), core::name_of(site.call), std::move(region));
-    if (from != nullptr) p.caller = base::function_text(reports::call_place(symbols().of_call(from), {}, {}));
+    if (from == nullptr) return p;
+    reports::code_place caller = symbols().of_call(from);
+    if (caller.function != "_start") p.caller = base::function_text(reports::call_place(std::move(caller), {}, {}));
     return p;
   }
 
@@ -46585,6 +46757,8 @@ class process_names final : public explain::function_names {
   base::key_map known_;  // index in meanings_
   base::pod_vector<meaning> meanings_;
   base::pod_vector<parallel_region> regions_;  // of OpenMP, by call site
+  base::key_map starts_;  // indices in start_calls_ by call_without_caller; see find_shared_starts
+  base::pod_vector<start_call> start_calls_;
   call_sources* remembered_ = nullptr;
   mutable std::unique_ptr<reports::symboliser> symbols_;
 };
@@ -50983,6 +51157,10 @@ class fail_parser {
       at_ = unit_at;
       return fail(seconds ? "s, ms or us" : "%, ; or the end");
     }
+    if (!seconds && rule.limit > 1) {
+      at_ = unit_at;
+      return fail(unit.empty() ? "%, because a share is at most 1" : "at most 100 %");
+    }
     skip();
     if (at_ != text_.size() && text_[at_] != ';' && text_[at_] != ',') return fail("; or the end");
     out_.all.push_back(std::move(rule));
@@ -52135,8 +52313,11 @@ inline std::string no_verdict_words(const result& r) {
   for (const wait_entry& w : r.waits)
     for (const advice_entry& a : w.advice) most = std::max(most, a.saving_seconds);
   for (const advice_entry& a : r.problems) most = std::max(most, a.saving_seconds);
-  std::string none = "no verdict: no change is known that would shorten the run by 2 % or more";
-  if (most > 0 && most < r.run.explained_seconds()) none += "; the best advice below saves at most " + base::duration(most, 2);
+  const double run = r.run.explained_seconds();
+  std::string none = most < detail::least_share * run
+                         ? "no verdict: no change is known that would shorten the run by 2 % or more"
+                         : "no verdict: by how much a change would shorten the run is not known well enough";
+  if (most > 0 && most < run) none += "; the best advice below saves at most " + base::duration(most, 2);
   return r.run.threads_only ? none + "; " + loops_words() : none;
 }
 
@@ -53013,8 +53194,10 @@ inline std::string slower_words(const explain::slower_parts& p, std::int64_t spe
 struct remark_parts {
   bool lead = true;  ///< by how many visits one side was ahead
   bool inherited = true;
-  bool few_waits = false;  ///< few waits have most of the time (wait_entry::few_waits): slower "on average", not "each"
-  std::int64_t waits = 0;  ///< over which was added up; 0: unknown. With fewer visits than waits: slower "in all", not "each"
+  bool average = false;  ///< slower "on average", not "each", as where waits differ in length (wait_entry::uneven)
+  bool summed =
+      false;  ///< over kinds of waits that follow from each other, so that a visit counts several times: "more visits"
+  const wait_entry* of = nullptr;  ///< the waits; null: not known. With fewer visits than waits: slower "in all"
 };
 
 /// The difference between both sides in one block: "same visits, each 1.9 ms slower", "1,200 more visits", "only the
@@ -53027,6 +53210,7 @@ inline std::string remark(const residual_entry& r, const remark_parts& with = {}
   const char* const noun = work ? "unit" : r.kind == "call" ? "call" : "visit";
   const auto difference = [&] {
     const std::int64_t more = late - waiting, count = more < 0 ? -more : more;
+    if (with.summed) return base::joined({more < 0 ? "fewer " : "more ", noun, "s", work ? " of work" : ""});
     return base::joined(
         {base::count(count), more < 0 ? " fewer " : " more ", noun, count == 1 ? "" : "s", work ? " of work" : ""});
   };
@@ -53042,12 +53226,13 @@ inline std::string remark(const residual_entry& r, const remark_parts& with = {}
     const double size = std::fabs(r.visits_seconds()) + std::fabs(r.speed_seconds());
     // Where both sides have taken over the path of a third since they were last aligned, only the difference of their visits is
     // known (explain::difference): each is then counted once or not at all.
-    const bool in_all = !work && std::max(late, waiting) < with.waits / 2;
+    const bool in_all = !work && with.of != nullptr && std::max(late, waiting) < with.of->count / 2;
+    const bool average = with.average || (with.of != nullptr && with.of->uneven(std::max(r.causer_visits, r.waiter_visits)));
     const double each = in_all ? r.speed_seconds() : detail::each_seconds(r, late, waiting);
     const std::string why = slower_words(r.slower, r.speed_ns, each, in_all ? 1 : static_cast<double>(late + waiting) / 2);
     std::string slower = base::duration(std::fabs(each), 2) + (each < 0 ? " faster" : " slower");
     if (in_all) slower += " in all";
-    else if (with.few_waits) slower = base::joined({work ? "units " : "", slower, " on average"});
+    else if (average) slower = base::joined({work ? "units " : "", slower, " on average"});
     else slower.insert(0, work ? "each unit " : "each ");
     if (!why.empty()) slower += ": " + why;
     const bool by_visits = size > 0 && std::fabs(r.visits_seconds()) >= 0.8 * size;
@@ -53061,7 +53246,7 @@ inline std::string remark(const residual_entry& r, const remark_parts& with = {}
     else if (by_visits) out = difference();
     else if (by_speed && work) out = slower;
     else if (by_speed)
-      out = in_all || with.few_waits ? base::joined({noun, "s ", slower}) : base::joined({"each ", noun, slower.substr(4)});
+      out = in_all || average ? base::joined({noun, "s ", slower}) : base::joined({"each ", noun, slower.substr(4)});
     else out = base::joined({difference(), ", ", slower});
     if (mixed) return out;
   }
@@ -54928,10 +55113,9 @@ inline void two_columns(const page_context& p, const wait_entry& w) {
       "scope=\"col\">code</th><th scope=\"col\" class=\"late\">$ <small>came late</small></th><th scope=\"col\">late side "
       "more</th></tr></thead><tbody>",
       as_count(w.count), as_markup(w.count == 1 ? " wait" : " waits"), words_for(w.waiters).text, words_for(w.causers).text);
-  const bool few = w.few_waits() != 0;
   bool lead_named = false;
   for (const residual_entry& r : w.residual) {
-    residual_row(p, r, scale, {!lead_named, true, few, w.count});
+    residual_row(p, r, scale, {!lead_named, true, false, false, &w});
     lead_named = lead_named || r.lead_visits != 0;
   }
   if (w.unexplained_seconds != 0) {
@@ -55753,9 +55937,8 @@ inline void add_kind(finding& f, const wait_entry& w) {
 /// row is therefore described as that of the most costly kind if it has most of the time, else as an average.
 inline std::string remark(const finding& f, const residual_entry& row) {
   for (const residual_entry& r : f.largest->residual)
-    if (detail::same_block(r, row) && 2 * r.total_ns > row.total_ns)
-      return remark(r, {false, false, f.largest->few_waits() != 0, f.largest->count});
-  return remark(row, {false, false, true});
+    if (detail::same_block(r, row) && 2 * r.total_ns > row.total_ns) return remark(r, {false, false, false, false, f.largest});
+  return remark(row, {false, false, true, true});
 }
 
 /// The findings of a report, most costly first. Kinds of waits with the same root are one finding; a problem that names the root
@@ -56001,7 +56184,8 @@ class short_writer {
     std::string head = pattern_words(f.patterns[0]);
     if (f.patterns.size() == 2) head += " and " + pattern_words(f.patterns[1]);
     else if (f.patterns.size() > 2) head += " and " + base::counted(count(f.patterns.size() - 1), "other pattern");
-    head += ": " + who_waited(w) + ", " + base::percent(w.seconds / r_.run.location_seconds) + " of " + base::rank_time();
+    head += base::joined(
+        {": ", who_waited(w), ", ", base::percent(w.seconds / r_.run.location_seconds), " of ", base::rank_time()});
     head += few_words(w, base::counted(w.count, "wait"));
     add(out, head, number_of(number));
     std::string where = "in " + call_text(w.operation);
@@ -56024,7 +56208,8 @@ class short_writer {
       if (shown == most_causes() || r.seconds() < least_part * w.seconds) break;
       const std::string why = remark(f, r);
       add(out,
-          base::percent(std::min(1.0, r.seconds() / w.seconds)) + " because of " + label(r) + (why.empty() ? "" : ": " + why),
+          base::joined(
+              {base::percent(std::min(1.0, r.seconds() / w.seconds)), " because of ", label(r), why.empty() ? "" : ": ", why}),
           "    ", "", 2);
       ++shown;
     }
@@ -56043,7 +56228,7 @@ class short_writer {
     const advice_entry& a = *f.advice;
     std::string saving;
     if (a.saving_seconds > 0)
-      saving = std::string(" (saves ") + saving_bound_words(r_, a) + " " + base::duration(a.saving_seconds, 2) + ")";
+      saving = base::joined({" (saves ", saving_bound_words(r_, a), " ", base::duration(a.saving_seconds, 2), ")"});
     add(out, "try: " + base::printable(a.text) + saving, "    ", "", 5, most_of_advice());
   }
 
@@ -56079,8 +56264,9 @@ class short_writer {
     const std::string question = "what if " + base::printable(a.question) + ": ";
     if (!a.refusal.empty()) return question + "no answer: " + base::printable(a.refusal);
     const double saving = a.measured_seconds - a.seconds;
-    return question + base::duration(a.seconds) + " (" + base::duration(a.low_seconds) + " to " +
-           base::duration(a.high_seconds) + "), " + (saving >= 0 ? "saves " : "costs ") + base::duration(std::fabs(saving), 2);
+    return base::joined({question, base::duration(a.seconds), " (", base::duration(a.low_seconds), " to ",
+                         base::duration(a.high_seconds), "), ", saving >= 0 ? "saves " : "costs ",
+                         base::duration(std::fabs(saving), 2)});
   }
 
   // One line: on what the report rests.
@@ -56341,8 +56527,8 @@ class text_writer {
     if (r_.waits.empty() || r_.run.unseen_seconds > 0.1 * r_.run.seconds) return;
     if (r_.run.ranks == 1 && r_.run.waiting_seconds <= 0) return;
     const wait_entry& w = r_.waits.front();
-    paragraph("(most: " + pattern_words(w.pattern) + ", " + base::duration(w.seconds) + " in all, " +
-                  call_text(w.operation, "in", 60) + ")",
+    paragraph(base::joined({"(most: ", pattern_words(w.pattern), ", ", base::duration(w.seconds), " in all, ",
+                            call_text(w.operation, "in", 60), ")"}),
               "  ");
   }
 
@@ -56364,7 +56550,8 @@ class text_writer {
     int several = 0;
     for (const auto& [pattern, seconds] : sums)
       if (seconds >= 0.1 * o_.quiet_below * r_.run.location_seconds)
-        text += (several++ == 0 ? "" : ", ") + pattern_words(*pattern) + " " + base::percent(seconds / r_.run.location_seconds);
+        text += base::joined(
+            {several++ == 0 ? "" : ", ", pattern_words(*pattern), " ", base::percent(seconds / r_.run.location_seconds)});
     if (several > 1) paragraph(text + " of " + base::rank_time(), "  ");
   }
 
@@ -56415,7 +56602,7 @@ class text_writer {
   }
 
   std::string saving_words(const advice_entry& a, const base::duration_scale& scale) const {
-    return std::string("  (saves ") + saving_bound_words(r_, a) + " " + scale_or_own(scale, a.saving_seconds) + ")";
+    return base::joined({"  (saves ", saving_bound_words(r_, a), " ", scale_or_own(scale, a.saving_seconds), ")"});
   }
 
   /// Problems that belong to no single wait.
@@ -56424,9 +56611,9 @@ class text_writer {
     for (std::size_t i = 0; i < shown; ++i) {
       const advice_entry& a = r_.problems[i];
       const base::duration_scale scale = base::scale_for(a.seconds);
-      out_ += "\n *  " + bold(base::printable(pattern_words(a.problem)) + "  " + scale(a.seconds));
+      out_ += base::joined({"\n *  ", bold(base::joined({base::printable(pattern_words(a.problem)), "  ", scale(a.seconds)}))});
       if (r_.run.location_seconds > 0)
-        out_ += "  " + base::percent(a.seconds / r_.run.location_seconds) + " of " + base::rank_time();
+        out_ += base::joined({"  ", base::percent(a.seconds / r_.run.location_seconds), " of ", base::rank_time()});
       out_ += "\n";
       if (!a.description.empty()) paragraph(base::printable(a.description), margin());
       for (const std::string& action : a.actions)
@@ -56490,7 +56677,6 @@ class text_writer {
           {lines, "",
            under || r.within.empty() ? remark(r, {false}) : remark(r, {false}) + ", untimed in " + base::printable(r.within)});
     };
-    const bool few = w.few_waits() != 0;
     bool lead_named = false;  // all blocks of one step have the same lead
     for (const residual_entry& r : w.residual) {
       if (untimed(r)) continue;
@@ -56500,7 +56686,7 @@ class text_writer {
         continue;
       }
       ++timed;
-      rows.push_back({label(r), amount(scale, r.seconds()), remark(r, {!lead_named, true, few, w.count})});
+      rows.push_back({label(r), amount(scale, r.seconds()), remark(r, {!lead_named, true, false, false, &w})});
       lead_named = lead_named || r.lead_visits != 0;
       std::size_t under = 0;
       for (std::size_t i = 0; i < w.residual.size(); ++i) {
@@ -56547,16 +56733,17 @@ class text_writer {
   void rest(std::size_t more, bool shown, double covered) {
     const double undescribed = r_.run.undescribed_seconds;
     if (undescribed > 0)
-      out_ += "\n    " + base::counted(r_.run.undescribed_waits, "wait") +
-              " not described by any rule: " + base::duration(undescribed) + " (" +
-              base::percent(undescribed / r_.run.waiting_seconds) + " of the waiting)\n";
+      out_ += base::joined({"\n    ", base::counted(r_.run.undescribed_waits, "wait"),
+                            " not described by any rule: ", base::duration(undescribed), " (",
+                            base::percent(undescribed / r_.run.waiting_seconds), " of the waiting)\n"});
     const double left = r_.run.waiting_seconds - undescribed - covered;
     if (more == 0 && !(left > 0.001 * r_.run.waiting_seconds)) return;
     const std::string what = more > 0 ? base::counted(more_of(more), shown ? "more kind of wait" : "kind of wait",
                                                       shown ? "more kinds of waits" : "kinds of waits")
                                       : std::string("other waits, each too short to explain");
-    out_ += "\n    " + what + ": " + base::duration(std::max(left, 0.0)) + " (" +
-            base::percent(r_.run.waiting_seconds > 0 ? std::max(left, 0.0) / r_.run.waiting_seconds : 0) + " of the waiting)\n";
+    const double share = r_.run.waiting_seconds > 0 ? std::max(left, 0.0) / r_.run.waiting_seconds : 0;
+    out_ += base::joined(
+        {"\n    ", what, ": ", base::duration(std::max(left, 0.0)), " (", base::percent(share), " of the waiting)\n"});
   }
 
   void footer() {
@@ -56688,7 +56875,7 @@ inline void set_cause(whywait::result::cause& out, const residual_entry& r, cons
   out.waiting_visits = r.waiter_visits;
   out.late_work = r.causer_work;
   out.waiting_work = r.waiter_work;
-  out.remark = remark(r, {true, true, w.few_waits() != 0, w.count});
+  out.remark = remark(r, {true, true, false, false, &w});
 }
 
 inline void set_wait(whywait::result::wait& out, const wait_entry& w) {

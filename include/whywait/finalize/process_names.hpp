@@ -53,6 +53,7 @@ class process_names final : public explain::function_names {
           functions_[s->function_sites[f].site] = s->function_sites[f].function;
     if (code_ != nullptr) all.history.code = code_->code();
     add_blocks(all.history);
+    if (all.threads.size() > 1) find_shared_starts(all);
     for (std::size_t i = 0; i != all.threads.size(); ++i) add_calls(all.history.locations[i], all.threads[i].sites);
     for (std::size_t i = 0; i != all.threads.size(); ++i) join_regions(all.history.locations[i], all.threads[i].sites);
   }
@@ -95,6 +96,12 @@ class process_names final : public explain::function_names {
 
  private:
   using return_addresses = const void * [record::call_site_table::most_levels + 2];
+  struct start_call {
+    core::stable_key caller;  // the last one that was seen
+    std::uint32_t thread;  // its thread
+    bool begins;  // a caller begins a thread
+    bool serves;  // several callers of one thread
+  };
   struct parallel_region {
     const void* address;
     core::stable_key key;
@@ -132,6 +139,38 @@ class process_names final : public explain::function_names {
       const record::call_site& site = (*sites)[number];
       if (site.call == core::mpi_call::omp_parallel) regions_.push_back({site.address, location.call_sites.back()});
     }
+  }
+
+  // Finds the calls from functions with which threads begin, and which others call, as where the main thread is one of the workers. Such
+  // calls are named without the caller, which only tells the threads apart. A thread that has two callers of a call is in a function
+  // that serves others, and that ends the function with which the thread begins (a tail call leaves no caller).
+  void find_shared_starts(const process_records& all) {
+    base::key_map callers;  // 1: begins a thread
+    for (std::uint32_t t = 0; t != all.threads.size(); ++t) {
+      const record::call_site_table* const sites = all.threads[t].sites;
+      for (std::uint32_t number = 1; sites != nullptr && number < sites->size(); ++number) {
+        const record::call_site& site = (*sites)[number];
+        if (!core::is_of_threads(site.call) || site.level != 0 || site.caller == nullptr) continue;
+        const auto caller = static_cast<core::stable_key>(reinterpret_cast<std::uintptr_t>(site.caller));
+        std::uint32_t begins = callers.find(caller);
+        if (begins == base::key_map::none)
+          begins = callers.intern(caller, is_of_library(symbols().of_call_outside(site.caller)) ? 1 : 0);
+        const std::uint32_t at = starts_.intern(call_without_caller(site), static_cast<std::uint32_t>(start_calls_.size()));
+        if (at == start_calls_.size()) start_calls_.push_back({caller, t, false, false});
+        start_call& call = start_calls_[at];
+        call.serves = call.serves || (call.thread == t && call.caller != caller);
+        call.begins = call.begins || begins == 1;
+        call.caller = caller;
+        call.thread = t;
+      }
+    }
+  }
+  bool is_shared_start(const record::call_site& site, std::uint32_t frames) const noexcept {
+    const std::uint32_t at = frames == 2 ? starts_.find(call_without_caller(site)) : base::key_map::none;
+    return at != base::key_map::none && start_calls_[at].begins && !start_calls_[at].serves;
+  }
+  static core::stable_key call_without_caller(const record::call_site& site) noexcept {
+    return core::combine(reinterpret_cast<std::uintptr_t>(site.address), static_cast<std::uint64_t>(site.call));
   }
 
   // The threads of a team run the same code from the begin of a region on: where one begins it, and where the others come to it or
@@ -192,7 +231,8 @@ class process_names final : public explain::function_names {
     return_addresses frames;
     const std::uint32_t count = calls.frames(number, frames);
     core::stable_key key = core::combine(key_of_code(site.address), static_cast<std::uint64_t>(site.call));
-    for (std::uint32_t i = 1; i != count; ++i)
+    const bool shared = is_shared_start(site, count);
+    for (std::uint32_t i = 1; i != count && !shared; ++i)
       if (frames[i] != nullptr) key = core::combine(key, key_of_code(frames[i]));
     for (std::uint32_t level = 0; level < site.depth; ++level) key = core::combine(key, sites_[calls.region(site, level)].key);
     return key;
@@ -214,6 +254,7 @@ class process_names final : public explain::function_names {
     return_addresses frames;
     const std::uint32_t count = calls.frames(number, frames);
     from = frames[1];
+    if (is_shared_start(calls[number], count)) from = nullptr;
     if (!core::is_of_threads(calls[number].call)) return code_of_call(frames[0]);
     reports::code_place code = symbols().of_call_outside(frames[0]);
     for (std::uint32_t i = 1; i != count && frames[i] != nullptr && is_of_library(code); ++i) {
@@ -243,7 +284,9 @@ class process_names final : public explain::function_names {
     const void* from = nullptr;
     reports::code_place code = code_of_site(calls, number, from);
     base::place p = reports::call_place(std::move(code), core::name_of(site.call), std::move(region));
-    if (from != nullptr) p.caller = base::function_text(reports::call_place(symbols().of_call(from), {}, {}));
+    if (from == nullptr) return p;
+    reports::code_place caller = symbols().of_call(from);
+    if (caller.function != "_start") p.caller = base::function_text(reports::call_place(std::move(caller), {}, {}));
     return p;
   }
 
@@ -275,6 +318,8 @@ class process_names final : public explain::function_names {
   base::key_map known_;  // index in meanings_
   base::pod_vector<meaning> meanings_;
   base::pod_vector<parallel_region> regions_;  // of OpenMP, by call site
+  base::key_map starts_;  // indices in start_calls_ by call_without_caller; see find_shared_starts
+  base::pod_vector<start_call> start_calls_;
   call_sources* remembered_ = nullptr;
   mutable std::unique_ptr<reports::symboliser> symbols_;
 };

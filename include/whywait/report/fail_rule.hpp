@@ -122,6 +122,10 @@ class fail_parser {
       at_ = unit_at;
       return fail(seconds ? "s, ms or us" : "%, ; or the end");
     }
+    if (!seconds && rule.limit > 1) {
+      at_ = unit_at;
+      return fail(unit.empty() ? "%, because a share is at most 1" : "at most 100 %");
+    }
     skip();
     if (at_ != text_.size() && text_[at_] != ';' && text_[at_] != ',') return fail("; or the end");
     out_.all.push_back(std::move(rule));

@@ -73,9 +73,8 @@ inline void add_kind(finding& f, const wait_entry& w) {
 /// row is therefore described as that of the most costly kind if it has most of the time, else as an average.
 inline std::string remark(const finding& f, const residual_entry& row) {
   for (const residual_entry& r : f.largest->residual)
-    if (detail::same_block(r, row) && 2 * r.total_ns > row.total_ns)
-      return remark(r, {false, false, f.largest->few_waits() != 0, f.largest->count});
-  return remark(row, {false, false, true});
+    if (detail::same_block(r, row) && 2 * r.total_ns > row.total_ns) return remark(r, {false, false, false, false, f.largest});
+  return remark(row, {false, false, true, true});
 }
 
 /// The findings of a report, most costly first. Kinds of waits with the same root are one finding; a problem that names the root

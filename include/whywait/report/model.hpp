@@ -224,6 +224,11 @@ struct wait_entry {
     const double most = std::ceil(2 * seconds / typical_seconds);
     return 4 * most <= static_cast<double>(count) ? static_cast<std::int64_t>(most) : 0;
   }
+  /// Whether the lengths of those with a block that was visited so often differ so much that their mean describes none of them: where
+  /// they are equal, the typical length is the mean, where they are spread evenly up to the longest, 4/3 of it.
+  [[gnu::noinline]] bool uneven(std::int64_t visits) const noexcept {
+    return few_waits() != 0 || typical_seconds * static_cast<double>(std::min(count, visits)) > 1.5 * seconds;
+  }
 };
 
 /// The answers to WHYWAIT_WHATIF.

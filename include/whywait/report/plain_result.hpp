@@ -78,7 +78,7 @@ inline void set_cause(whywait::result::cause& out, const residual_entry& r, cons
   out.waiting_visits = r.waiter_visits;
   out.late_work = r.causer_work;
   out.waiting_work = r.waiter_work;
-  out.remark = remark(r, {true, true, w.few_waits() != 0, w.count});
+  out.remark = remark(r, {true, true, false, false, &w});
 }
 
 inline void set_wait(whywait::result::wait& out, const wait_entry& w) {

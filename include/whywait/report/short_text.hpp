@@ -207,7 +207,8 @@ class short_writer {
     std::string head = pattern_words(f.patterns[0]);
     if (f.patterns.size() == 2) head += " and " + pattern_words(f.patterns[1]);
     else if (f.patterns.size() > 2) head += " and " + base::counted(count(f.patterns.size() - 1), "other pattern");
-    head += ": " + who_waited(w) + ", " + base::percent(w.seconds / r_.run.location_seconds) + " of " + base::rank_time();
+    head += base::joined(
+        {": ", who_waited(w), ", ", base::percent(w.seconds / r_.run.location_seconds), " of ", base::rank_time()});
     head += few_words(w, base::counted(w.count, "wait"));
     add(out, head, number_of(number));
     std::string where = "in " + call_text(w.operation);
@@ -230,7 +231,8 @@ class short_writer {
       if (shown == most_causes() || r.seconds() < least_part * w.seconds) break;
       const std::string why = remark(f, r);
       add(out,
-          base::percent(std::min(1.0, r.seconds() / w.seconds)) + " because of " + label(r) + (why.empty() ? "" : ": " + why),
+          base::joined(
+              {base::percent(std::min(1.0, r.seconds() / w.seconds)), " because of ", label(r), why.empty() ? "" : ": ", why}),
           "    ", "", 2);
       ++shown;
     }
@@ -249,7 +251,7 @@ class short_writer {
     const advice_entry& a = *f.advice;
     std::string saving;
     if (a.saving_seconds > 0)
-      saving = std::string(" (saves ") + saving_bound_words(r_, a) + " " + base::duration(a.saving_seconds, 2) + ")";
+      saving = base::joined({" (saves ", saving_bound_words(r_, a), " ", base::duration(a.saving_seconds, 2), ")"});
     add(out, "try: " + base::printable(a.text) + saving, "    ", "", 5, most_of_advice());
   }
 
@@ -285,8 +287,9 @@ class short_writer {
     const std::string question = "what if " + base::printable(a.question) + ": ";
     if (!a.refusal.empty()) return question + "no answer: " + base::printable(a.refusal);
     const double saving = a.measured_seconds - a.seconds;
-    return question + base::duration(a.seconds) + " (" + base::duration(a.low_seconds) + " to " +
-           base::duration(a.high_seconds) + "), " + (saving >= 0 ? "saves " : "costs ") + base::duration(std::fabs(saving), 2);
+    return base::joined({question, base::duration(a.seconds), " (", base::duration(a.low_seconds), " to ",
+                         base::duration(a.high_seconds), "), ", saving >= 0 ? "saves " : "costs ",
+                         base::duration(std::fabs(saving), 2)});
   }
 
   // One line: on what the report rests.

@@ -111,8 +111,8 @@ class text_writer {
     if (r_.waits.empty() || r_.run.unseen_seconds > 0.1 * r_.run.seconds) return;
     if (r_.run.ranks == 1 && r_.run.waiting_seconds <= 0) return;
     const wait_entry& w = r_.waits.front();
-    paragraph("(most: " + pattern_words(w.pattern) + ", " + base::duration(w.seconds) + " in all, " +
-                  call_text(w.operation, "in", 60) + ")",
+    paragraph(base::joined({"(most: ", pattern_words(w.pattern), ", ", base::duration(w.seconds), " in all, ",
+                            call_text(w.operation, "in", 60), ")"}),
               "  ");
   }
 
@@ -134,7 +134,8 @@ class text_writer {
     int several = 0;
     for (const auto& [pattern, seconds] : sums)
       if (seconds >= 0.1 * o_.quiet_below * r_.run.location_seconds)
-        text += (several++ == 0 ? "" : ", ") + pattern_words(*pattern) + " " + base::percent(seconds / r_.run.location_seconds);
+        text += base::joined(
+            {several++ == 0 ? "" : ", ", pattern_words(*pattern), " ", base::percent(seconds / r_.run.location_seconds)});
     if (several > 1) paragraph(text + " of " + base::rank_time(), "  ");
   }
 
@@ -185,7 +186,7 @@ class text_writer {
   }
 
   std::string saving_words(const advice_entry& a, const base::duration_scale& scale) const {
-    return std::string("  (saves ") + saving_bound_words(r_, a) + " " + scale_or_own(scale, a.saving_seconds) + ")";
+    return base::joined({"  (saves ", saving_bound_words(r_, a), " ", scale_or_own(scale, a.saving_seconds), ")"});
   }
 
   /// Problems that belong to no single wait.
@@ -194,9 +195,9 @@ class text_writer {
     for (std::size_t i = 0; i < shown; ++i) {
       const advice_entry& a = r_.problems[i];
       const base::duration_scale scale = base::scale_for(a.seconds);
-      out_ += "\n *  " + bold(base::printable(pattern_words(a.problem)) + "  " + scale(a.seconds));
+      out_ += base::joined({"\n *  ", bold(base::joined({base::printable(pattern_words(a.problem)), "  ", scale(a.seconds)}))});
       if (r_.run.location_seconds > 0)
-        out_ += "  " + base::percent(a.seconds / r_.run.location_seconds) + " of " + base::rank_time();
+        out_ += base::joined({"  ", base::percent(a.seconds / r_.run.location_seconds), " of ", base::rank_time()});
       out_ += "\n";
       if (!a.description.empty()) paragraph(base::printable(a.description), margin());
       for (const std::string& action : a.actions)
@@ -260,7 +261,6 @@ class text_writer {
           {lines, "",
            under || r.within.empty() ? remark(r, {false}) : remark(r, {false}) + ", untimed in " + base::printable(r.within)});
     };
-    const bool few = w.few_waits() != 0;
     bool lead_named = false;  // all blocks of one step have the same lead
     for (const residual_entry& r : w.residual) {
       if (untimed(r)) continue;
@@ -270,7 +270,7 @@ class text_writer {
         continue;
       }
       ++timed;
-      rows.push_back({label(r), amount(scale, r.seconds()), remark(r, {!lead_named, true, few, w.count})});
+      rows.push_back({label(r), amount(scale, r.seconds()), remark(r, {!lead_named, true, false, false, &w})});
       lead_named = lead_named || r.lead_visits != 0;
       std::size_t under = 0;
       for (std::size_t i = 0; i < w.residual.size(); ++i) {
@@ -317,16 +317,17 @@ class text_writer {
   void rest(std::size_t more, bool shown, double covered) {
     const double undescribed = r_.run.undescribed_seconds;
     if (undescribed > 0)
-      out_ += "\n    " + base::counted(r_.run.undescribed_waits, "wait") +
-              " not described by any rule: " + base::duration(undescribed) + " (" +
-              base::percent(undescribed / r_.run.waiting_seconds) + " of the waiting)\n";
+      out_ += base::joined({"\n    ", base::counted(r_.run.undescribed_waits, "wait"),
+                            " not described by any rule: ", base::duration(undescribed), " (",
+                            base::percent(undescribed / r_.run.waiting_seconds), " of the waiting)\n"});
     const double left = r_.run.waiting_seconds - undescribed - covered;
     if (more == 0 && !(left > 0.001 * r_.run.waiting_seconds)) return;
     const std::string what = more > 0 ? base::counted(more_of(more), shown ? "more kind of wait" : "kind of wait",
                                                       shown ? "more kinds of waits" : "kinds of waits")
                                       : std::string("other waits, each too short to explain");
-    out_ += "\n    " + what + ": " + base::duration(std::max(left, 0.0)) + " (" +
-            base::percent(r_.run.waiting_seconds > 0 ? std::max(left, 0.0) / r_.run.waiting_seconds : 0) + " of the waiting)\n";
+    const double share = r_.run.waiting_seconds > 0 ? std::max(left, 0.0) / r_.run.waiting_seconds : 0;
+    out_ += base::joined(
+        {"\n    ", what, ": ", base::duration(std::max(left, 0.0)), " (", base::percent(share), " of the waiting)\n"});
   }
 
   void footer() {

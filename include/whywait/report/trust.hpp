@@ -310,8 +310,11 @@ inline std::string no_verdict_words(const result& r) {
   for (const wait_entry& w : r.waits)
     for (const advice_entry& a : w.advice) most = std::max(most, a.saving_seconds);
   for (const advice_entry& a : r.problems) most = std::max(most, a.saving_seconds);
-  std::string none = "no verdict: no change is known that would shorten the run by 2 % or more";
-  if (most > 0 && most < r.run.explained_seconds()) none += "; the best advice below saves at most " + base::duration(most, 2);
+  const double run = r.run.explained_seconds();
+  std::string none = most < detail::least_share * run
+                         ? "no verdict: no change is known that would shorten the run by 2 % or more"
+                         : "no verdict: by how much a change would shorten the run is not known well enough";
+  if (most > 0 && most < run) none += "; the best advice below saves at most " + base::duration(most, 2);
   return r.run.threads_only ? none + "; " + loops_words() : none;
 }
 

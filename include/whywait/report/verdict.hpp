@@ -57,13 +57,18 @@ inline std::string between_text(const named_block& b) {
   return ends_openly(b) ? "after " + begin : "between " + begin + " and " + base::brief_call_text(b.where);
 }
 
-/// The block that explains most of the wait of a finding; 0: it is about no wait, or none does.
-inline core::stable_key top_block(const rules::finding& f, const explain::outcome& found) noexcept {
-  if (f.wait < 0 || static_cast<std::size_t>(f.wait) >= found.waits.size()) return 0;
+/// The block that explains most of the waits; 0: none does.
+inline core::stable_key top_block(const explain::explanation& waits) noexcept {
   const explain::residual_term* top = nullptr;
-  for (const explain::residual_term& t : found.waits[static_cast<std::size_t>(f.wait)].residual)
+  for (const explain::residual_term& t : waits.residual)
     if (top == nullptr || t.total_ns > top->total_ns) top = &t;
   return top != nullptr ? top->block : 0;
+}
+/// The same of the wait of a finding; 0 also if it is about no wait.
+inline core::stable_key top_block(const rules::finding& f, const explain::outcome& found) noexcept {
+  return f.wait >= 0 && static_cast<std::size_t>(f.wait) < found.waits.size()
+             ? top_block(found.waits[static_cast<std::size_t>(f.wait)])
+             : 0;
 }
 
 /// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. A block that is to
@@ -167,6 +172,26 @@ inline bool holds_window(const verdict_entry& v, const explain::outcome& found) 
   return false;
 }
 
+/// Whether threads wait for single results of this code, such as items of a queue: more threads may then take items at the same time, but
+/// each item takes as long as before, which the clocks do not know.
+[[gnu::noinline]] inline bool hands_over(core::stable_key piece, const explain::outcome& found, const name_resolver& resolve) {
+  std::int64_t handed_ns = 0, other_ns = 0;
+  for (const explain::explanation& e : found.waits) {
+    if (e.why == explain::pattern::join || top_block(e) != piece) continue;
+    const bool by_item = e.why == explain::pattern::condition_variable || e.why == explain::pattern::semaphore ||
+                         e.why == explain::pattern::future;
+    (by_item && resolve.site(e.cause).call.compare(0, 3, "omp") != 0 ? handed_ns : other_ns) += e.wait_ns;
+  }
+  return handed_ns > other_ns;
+}
+
+/// What the run saves if a block takes half the time; 0: it is not known.
+inline std::int64_t saved_by_half(core::stable_key block, const explain::outcome& found) noexcept {
+  for (const explain::what_if_answer& a : found.savings)
+    if (a.question.changes.size() == 1 && a.question.changes[0].block == block) return a.saving_ns;
+  return 0;
+}
+
 /// The answers about balanced blocks, largest saving first. Where a rank deals the visits of a block to the ranks that ask first,
 /// another run would deal them in another way, and the clocks do not answer: then the saving is what the rank has above the
 /// mean, and at most what the ranks wait. `dealt`: answers to the first rank that asked.
@@ -190,7 +215,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                                               const rules::evaluation& said, std::int64_t dealt) {
   const base::vector<explain::balance_answer> balances = balances_of(found, dealt);
   constexpr double least_ratio = 1.05, clearly_more = 1.1;
-  base::vector<verdict_entry> all;
+  base::vector<verdict_entry> all, moving;  // moving: used if nothing else is known
   const double run = base::seconds_of(found.total_ns != 0 ? found.total_ns : found.longest_ns);
   const double noise = rules::processor_noise::least_effect(said.noise.all_ns, run);
   bool drowned = false;
@@ -205,12 +230,19 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     if (whole) all_rank = b.rank;
     largest_ns = std::max(largest_ns, b.saving_ns);
   }
+  const auto of_items = [&](const explain::balance_answer& b) {
+    return (b.unmarked || b.among > b.ranks) && base::ranks_are_threads() && hands_over(b.piece, found, resolve);
+  };
+  const auto saved_ns = [&](const explain::balance_answer& b) {
+    return of_items(b) ? std::max(b.saving_ns, saved_by_half(b.piece, found)) : b.saving_ns;
+  };
   // Serial work of a rank is clearer advice than that the rank is slower.
   for (const explain::balance_answer& b : balances)
-    if (b.unmarked && b.among > b.ranks && b.rank == all_rank && b.thread == 0) alone_ns = std::max(alone_ns, b.saving_ns);
+    if (b.unmarked && b.among > b.ranks && b.rank == all_rank && b.thread == 0) alone_ns = std::max(alone_ns, saved_ns(b));
   const bool together = static_cast<double>(all_ns) > clearly_more * static_cast<double>(part_ns) && all_ns > 2 * alone_ns;
   for (const explain::balance_answer& b : balances) {
-    const double saving = base::seconds_of(b.saving_ns);
+    const bool by_item = of_items(b);
+    const double saving = base::seconds_of(saved_ns(b));
     if (all.size() == most_verdicts || b.among < 2 || saving < least_share * run) break;
     verdict_entry v;
     resolve.describe(b.piece, 0, v);
@@ -228,7 +260,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     v.thread = b.thread;
     v.ratio = divided ? 0 : slow_ratio(b);
     if ((v.ratio > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
-    if (b.moves && base::ranks_are_threads()) continue;  // threads take the work as they come: no thread is slow
+    const bool in_turn = b.moves && base::ranks_are_threads();  // threads take the work as they come: no thread is slow
     if (!divided && saving < rules::processor_noise::least_effect(said.noise.of(b.rank), run)) {
       drowned = true;
       continue;
@@ -236,7 +268,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
     if (b.after && nearly_all && !computes_more(b, said)) continue;
     v.saving_seconds = saving;
-    v.predicted = !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found);
+    v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found);
     v.at_least = v.predicted && b.moves;
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
     const std::string code = code_text(v.where);
@@ -245,16 +277,22 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                              : b.pieces > 1      ? "unmarked code, above all " + between_text(v)
                                                  : "the code " + between_text(v);
     const bool one_other = b.ranks - std::max(b.slow_ranks, 1) == 1;
-    if (divided) {
+    if (by_item) {
+      v.claim =
+          base::joined({divided ? "only " : "", base::rank_text(v.rank, v.thread), divided ? " runs " : " spends most time in ",
+                        whole ? "the code " + between_text(v) : name, ": dividing it among more threads"});
+    } else if (divided) {
       v.claim = base::joined(
           {"only ", base::rank_text(v.rank, v.thread), " runs ", name, ": dividing it among all ", base::rank_nouns()});
+    } else if (in_turn) {
+      v.claim = base::joined({"now one thread, now another takes longer in ", name, ": evening that out"});
     } else if (nearly_all) {
       v.claim = base::joined({slow_words(b, "does", "do"), " nearly all of ", name, ": balancing it"});
     } else {
       v.claim = base::joined({slow_words(b, "takes", "take"), " ", base::fixed(v.ratio, v.ratio < 10 ? 1 : 0),
                               " times as long as the ", one_other ? "other in " : "others in ", name, ": balancing it"});
     }
-    all.push_back(std::move(v));
+    (in_turn ? moving : all).push_back(std::move(v));
   }
   for (const bool of_pattern : {false, true}) {
     if (of_pattern && (!all.empty() || drowned ||
@@ -273,6 +311,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const std::size_t most = of_pattern ? 1 : most_verdicts;
     if (all.size() > most) all.resize(most);
   }
+  if (all.empty()) all = std::move(moving);
   return all;
 }
 

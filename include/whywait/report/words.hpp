@@ -199,8 +199,10 @@ inline std::string slower_words(const explain::slower_parts& p, std::int64_t spe
 struct remark_parts {
   bool lead = true;  ///< by how many visits one side was ahead
   bool inherited = true;
-  bool few_waits = false;  ///< few waits have most of the time (wait_entry::few_waits): slower "on average", not "each"
-  std::int64_t waits = 0;  ///< over which was added up; 0: unknown. With fewer visits than waits: slower "in all", not "each"
+  bool average = false;  ///< slower "on average", not "each", as where waits differ in length (wait_entry::uneven)
+  bool summed =
+      false;  ///< over kinds of waits that follow from each other, so that a visit counts several times: "more visits"
+  const wait_entry* of = nullptr;  ///< the waits; null: not known. With fewer visits than waits: slower "in all"
 };
 
 /// The difference between both sides in one block: "same visits, each 1.9 ms slower", "1,200 more visits", "only the
@@ -213,6 +215,7 @@ inline std::string remark(const residual_entry& r, const remark_parts& with = {}
   const char* const noun = work ? "unit" : r.kind == "call" ? "call" : "visit";
   const auto difference = [&] {
     const std::int64_t more = late - waiting, count = more < 0 ? -more : more;
+    if (with.summed) return base::joined({more < 0 ? "fewer " : "more ", noun, "s", work ? " of work" : ""});
     return base::joined(
         {base::count(count), more < 0 ? " fewer " : " more ", noun, count == 1 ? "" : "s", work ? " of work" : ""});
   };
@@ -228,12 +231,13 @@ inline std::string remark(const residual_entry& r, const remark_parts& with = {}
     const double size = std::fabs(r.visits_seconds()) + std::fabs(r.speed_seconds());
     // Where both sides have taken over the path of a third since they were last aligned, only the difference of their visits is
     // known (explain::difference): each is then counted once or not at all.
-    const bool in_all = !work && std::max(late, waiting) < with.waits / 2;
+    const bool in_all = !work && with.of != nullptr && std::max(late, waiting) < with.of->count / 2;
+    const bool average = with.average || (with.of != nullptr && with.of->uneven(std::max(r.causer_visits, r.waiter_visits)));
     const double each = in_all ? r.speed_seconds() : detail::each_seconds(r, late, waiting);
     const std::string why = slower_words(r.slower, r.speed_ns, each, in_all ? 1 : static_cast<double>(late + waiting) / 2);
     std::string slower = base::duration(std::fabs(each), 2) + (each < 0 ? " faster" : " slower");
     if (in_all) slower += " in all";
-    else if (with.few_waits) slower = base::joined({work ? "units " : "", slower, " on average"});
+    else if (average) slower = base::joined({work ? "units " : "", slower, " on average"});
     else slower.insert(0, work ? "each unit " : "each ");
     if (!why.empty()) slower += ": " + why;
     const bool by_visits = size > 0 && std::fabs(r.visits_seconds()) >= 0.8 * size;
@@ -247,7 +251,7 @@ inline std::string remark(const residual_entry& r, const remark_parts& with = {}
     else if (by_visits) out = difference();
     else if (by_speed && work) out = slower;
     else if (by_speed)
-      out = in_all || with.few_waits ? base::joined({noun, "s ", slower}) : base::joined({"each ", noun, slower.substr(4)});
+      out = in_all || average ? base::joined({noun, "s ", slower}) : base::joined({"each ", noun, slower.substr(4)});
     else out = base::joined({difference(), ", ", slower});
     if (mixed) return out;
   }

@@ -130,7 +130,11 @@ class row_writer {
   row_writer& set(std::string_view name, const std::string& value) { return set(name, std::string_view(value)); }
   template <class Integer>
   row_writer& set(std::string_view name, Integer value) {
-    return put(name, type::kind::number, static_cast<double>(value));
+    return count(name, static_cast<std::int64_t>(value));
+  }
+  /// A number of seconds.
+  [[gnu::noinline]] row_writer& time(std::string_view name, std::int64_t ns) {
+    return put(name, type::kind::number, static_cast<double>(ns) / 1e9);
   }
   row_writer& weight(double value) {
     if (good()) store_->set_weight(type_, row_, value);
@@ -143,6 +147,9 @@ class row_writer {
   bool good() const noexcept { return type_ != knowledge::none && row_ != event_table::none; }
 
  private:
+  [[gnu::noinline]] row_writer& count(std::string_view name, std::int64_t value) {
+    return put(name, type::kind::number, static_cast<double>(value));
+  }
   [[gnu::noinline]] row_writer& put(std::string_view name, type::kind what, double value) {
     if (!good()) return *this;
     const event_type& t = store_->rules().types[type_];

@@ -14,6 +14,7 @@
 #include <whywait/rules/place_columns.hpp>
 #include <whywait/rules/program_facts.hpp>
 #include <whywait/rules/rank_shares.hpp>
+#include <whywait/rules/saving_bounds.hpp>
 #include <whywait/rules/wait_shapes.hpp>
 
 #include <algorithm>
@@ -34,7 +35,7 @@ class fact_maker {
  public:
   fact_maker(event_store& store, const explain::outcome& found, std::int64_t ranks, const base::names& known,
              const program_facts& program = {})
-      : store_(store), found_(found), ranks_(ranks), names_(found, known), program_(program) {
+      : store_(store), found_(found), ranks_(ranks), names_(found, known), program_(program), bounds_(found, program_, ranks) {
     for (const explain::critical_block& c : found.critical_path)
       on_path_.intern(c.block, static_cast<std::uint32_t>(&c - found.critical_path.begin()));
     for (const explain::balance_answer& b : found.balances)
@@ -47,9 +48,9 @@ class fact_maker {
     row_writer(store_, "run")
         .set("ranks", ranks_)
         .set("locations", found_.locations)
-        .set("duration", seconds(found_.longest_ns))
-        .set("location_time", seconds(found_.location_ns))
-        .set("waiting", seconds(found_.waiting_ns))
+        .time("duration", found_.longest_ns)
+        .time("location_time", found_.location_ns)
+        .time("waiting", found_.waiting_ns)
         .set("waiting_share", ratio(found_.waiting_ns, found_.location_ns))
         .set("unmatched", found_.unmatched)
         .set("clock_violations", found_.clock_violations);
@@ -89,6 +90,21 @@ class fact_maker {
     const double waiting = ratio(t.waiter_ns, work ? t.waiter_work : t.waiter_visits);
     return late > 0 && waiting > 0 ? late / waiting : 0;
   }
+  /// The untimed step inside a block that the late side ran far more often, such as a branch; empty: none.
+  static std::string branch_in(const explain::residual_term& block,
+                               const base::pod_vector<const explain::residual_term*>& terms,
+                               const base::vector<std::string>& names) {
+    std::int64_t most = 0;
+    std::size_t branch = names.size();
+    for (std::size_t i = 0; i != terms.size(); ++i) {
+      const explain::residual_term& t = *terms[i];
+      if (t.within != block.block || t.causer_visits <= 2 * t.waiter_visits || t.causer_visits - t.waiter_visits <= most)
+        continue;
+      most = t.causer_visits - t.waiter_visits;
+      branch = i;
+    }
+    return branch != names.size() ? names[branch] : std::string();
+  }
   /// Whether unmarked code is mostly between polls of one call, where its rank may wait.
   bool is_mostly_polls(core::stable_key block) const noexcept {
     const code_use* const use = program_.code != nullptr ? program_.code->find(block) : nullptr;
@@ -110,7 +126,7 @@ class fact_maker {
     const bool faster = why == "speed" || why == "instructions" || why == "cycles" || why == "core" || why == "frequency";
     return std::min(
         std::min(path != nullptr ? path->imbalance_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns),
-        faster ? INT64_MAX : by_balance());
+        faster ? INT64_MAX : bounds_.by_balance());
   }
   bool balance_predicted(const explain::residual_term& top, const code_spread& spread) const noexcept {
     const explain::balance_answer* const b = balance_of(top);
@@ -125,41 +141,6 @@ class fact_maker {
   }
   static double each(const explain::residual_term& t) noexcept {
     return 2 * seconds(t.speed_ns) / std::max(1.0, static_cast<double>(t.causer_visits + t.waiter_visits));
-  }
-
-  // Whether the usual change is to spread work over the ranks; otherwise it is to call something earlier.
-  static bool spreads_work(explain::pattern why) noexcept {
-    using explain::pattern;
-    switch (why) {
-      case pattern::wait_at_barrier:
-      case pattern::wait_at_nxn:
-      case pattern::early_reduce:
-      case pattern::early_scan:
-      case pattern::wait_at_create:
-      case pattern::wait_at_finalize:
-      case pattern::wait_at_fence: return true;
-      default: return false;
-    }
-  }
-  static bool divides_work(explain::pattern why) noexcept {
-    return why == explain::pattern::mutex_contention || why == explain::pattern::thread_barrier ||
-           why == explain::pattern::join;
-  }
-  // What another division of the same work saves at most: the ranks compute as long on average.
-  std::int64_t by_balance() const noexcept {
-    if (!program_.useful_known || found_.efficiency.parallel <= 0) return program_.most_divided_ns;
-    const double useful = std::min(1.0, found_.efficiency.parallel) * static_cast<double>(found_.total_ns);
-    const std::int64_t without =
-        program_.shared_processors ? program_.without_processor_ns / std::max<std::int64_t>(1, ranks_) : 0;
-    return std::min({found_.total_ns, found_.total_ns - static_cast<std::int64_t>(useful) + without, program_.most_divided_ns});
-  }
-  // What another order of calls saves at most: the rank that computes longest remains. A thread beside MPI may run to the end anyway.
-  std::int64_t by_order(explain::pattern why) const noexcept {
-    if (!program_.useful_known || spreads_work(why) || within_ranks(why)) return INT64_MAX;
-    double computing = std::min(1.0, found_.efficiency.communication) * static_cast<double>(found_.total_ns);
-    if (program_.shared_processors)  // it computed for less than it was outside MPI
-      computing = program_.code != nullptr ? double(program_.code->whole.most_ns - program_.code->whole.most_delay_ns) : 0;
-    return computing >= 1 ? std::max(std::int64_t{0}, found_.total_ns - static_cast<std::int64_t>(computing)) : INT64_MAX;
   }
 
   void wait(std::size_t index) {
@@ -193,17 +174,21 @@ class fact_maker {
     // At most two blocks are named, until they cover three quarters of the delay; more names would not be advice. Code
     // cannot be moved out of an MPI call, so no block is named if the late side was mostly inside one.
     std::string blocks;
-    std::int64_t named = 0, on_path = 0;
+    std::int64_t named = 0, on_path = 0, balanced_ns = 0;  // balanced_ns: saved if the one that saves most were balanced
     int used = 0;
     for (std::size_t i = 0; i < terms.size() && 4 * transfer <= 3 * positive; ++i) {
       if (terms[i]->total_ns <= 0 || kinds[i] == std::string_view("other") || kinds[i] == std::string_view("call") ||
           kinds[i] == std::string_view("startup") || is_mostly_polls(terms[i]->block))
         continue;
       if (used == 2 || (used == 1 && 4 * named >= 3 * (positive - transfer))) break;
-      blocks += (used++ == 0 ? "" : " and ") + names[i];
+      if (used == 0 || names[i] != blocks)
+        blocks += (used == 0 ? "" : " and ") + names[i];  // of two functions in the same lines
+      ++used;
       named += terms[i]->total_ns;
       const explain::critical_block* const c = critical(terms[i]->block);
       on_path += c != nullptr ? c->ns : 0;
+      for (const explain::balance_answer& b : found_.balances)
+        if (b.piece == terms[i]->block) balanced_ns = std::max(balanced_ns, b.saving_ns);
     }
 
     std::int64_t causing = 0, most = 0, longest_waiter = 0;
@@ -225,17 +210,14 @@ class fact_maker {
     w.set("wait", number)
         .set("pattern", explain::name_of(e.why))
         .set("quality", qualities[static_cast<unsigned>(e.trust) & 3u]);
-    w.set("duration", seconds(e.wait_ns))
-        .set("all_shapes", seconds(shapes_.all_ns(e)))
-        .set("longest", seconds(e.longest_ns))
-        .set("count", e.count);
+    w.time("duration", e.wait_ns).time("all_shapes", shapes_.all_ns(e)).time("longest", e.longest_ns).set("count", e.count);
     w.set("mean", e.count > 0 ? seconds(e.wait_ns) / static_cast<double>(e.count) : 0.0);
     w.set("share", ratio(e.wait_ns, found_.location_ns)).set("share_of_waiting", ratio(e.wait_ns, found_.waiting_ns));
-    w.set("wrong_order_count", e.wrong_order_count).set("wrong_order_duration", seconds(e.wrong_order_ns));
-    w.set("other_ready_duration", seconds(e.other_ready_ns));
+    w.set("wrong_order_count", e.wrong_order_count).time("wrong_order_duration", e.wrong_order_ns);
+    w.time("other_ready_duration", e.other_ready_ns);
     if (const explain::removed_call& r = found_.removal; r.site == e.operation && e.why == explain::pattern::wait_at_barrier)
-      w.set("without_saving", seconds(r.saving_ns)).set("without_share", ratio(r.saving_ns, found_.longest_ns));
-    w.set("indirect", seconds(e.inherited_wait_ns())).set("unexplained", seconds(e.unexplained_ns));
+      w.time("without_saving", r.saving_ns).set("without_share", ratio(r.saving_ns, found_.longest_ns));
+    w.time("indirect", e.inherited_wait_ns()).time("unexplained", e.unexplained_ns);
     w.set("operation", detail::call_of(operation)).set("operation_call", base::printable(operation_call));
     w.set("cause", detail::call_of(cause)).set("cause_call", base::printable(cause != nullptr ? cause->call : std::string()));
     w.set("operation_region", operation != nullptr ? within_text(*operation) : "");
@@ -244,7 +226,7 @@ class fact_maker {
         .set("cause_site", number_of(e.cause))
         .set("same_site", e.operation == e.cause);
     w.set("nonblocking", operation_call.compare(0, 8, "MPI_Wait") == 0);
-    w.set("blocks", blocks).set("blocks_duration", seconds(std::min(named, e.wait_ns))).set("blocks_count", used);
+    w.set("blocks", blocks).time("blocks_duration", std::min(named, e.wait_ns)).set("blocks_count", used);
     // The saving by a change of the named blocks, in wall time: no more than the rank that waited most could gain, and no
     // more than these blocks have on the critical path. Without named blocks the time without a cause in the program's
     // own code.
@@ -263,18 +245,24 @@ class fact_maker {
     if (used > 0 && !any_code && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
     if (locked) avoidable = std::min(avoidable, std::max<std::int64_t>(0, found_.no_locks.saving_ns));
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
-    w.set("shorter", seconds(avoidable));
-    avoidable = std::min(avoidable, by_order(e.why));
-    w.set("avoidable", seconds(avoidable)).set("ranks", ranks_).set("threads", threads_in(e));
+    if (locked) balanced_ns = 0;  // others cannot run it at the same time
+    w.time("shorter", std::max(avoidable, balanced_ns));
+    avoidable = std::max(std::min(avoidable, bounds_.by_order(e.why)), balanced_ns);
+    w.time("avoidable", avoidable).set("ranks", ranks_).set("threads", threads_in(e));
     w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));
     // Without facts about the program it may work before its sends.
     w.set("sends_after_work",
           program_.code == nullptr || (e.count > 0 && 2 * program_.mean_ns_before(e.cause) * static_cast<double>(e.count) >=
                                                           static_cast<double>(e.wait_ns)));
-    w.set("positive", seconds(positive)).set("more", seconds(more)).set("slower", seconds(slower));
-    w.set("in_transfer", seconds(transfer)).set("in_marked_waits", seconds(marked));
+    w.time("positive", positive).time("more", more).time("slower", slower);
+    w.time("in_transfer", transfer).time("in_marked_waits", marked);
     const std::string guilty = late_text(e), waiting = waiting_text(e);
     w.set("late_others", guilty == waiting ? "one another" : guilty);
+    const bool handed_on = !terms.empty() && 2 * terms[0]->inherited_ns > terms[0]->total_ns;
+    w.set("because", used == 0   ? std::string()
+                     : handed_on ? base::joined({", which had waited for others because of ", blocks,
+                                                 ": making it shorter or beginning sooner"})
+                                 : base::joined({" because of ", blocks, ": evening that out"}));
     w.set("late_ranks", guilty).set("late_ranks_count", late_count).set("late_rank", late_rank);
     w.set("waiting_ranks", waiting)
         .set("waiting_ranks_count", waiting_count)
@@ -282,11 +270,12 @@ class fact_maker {
         .set("in_turn", in_turn(e.causers, e.waiters));
     if (!terms.empty() && terms[0]->total_ns > 0) {
       const explain::residual_term& top = *terms[0];
-      w.set("top", names[0]).set("top_kind", kinds[0]).set("top_duration", seconds(top.total_ns));
-      w.set("top_more", seconds(top.visits_ns)).set("top_slower", seconds(top.speed_ns)).set("top_each", each(top));
-      w.set("top_inherited", seconds(top.inherited_ns))
+      w.set("top", names[0]).set("top_kind", kinds[0]).time("top_duration", top.total_ns);
+      w.time("top_more", top.visits_ns).time("top_slower", top.speed_ns).set("top_each", each(top));
+      w.time("top_inherited", top.inherited_ns)
           .set("top_share", ratio(top.total_ns, positive))
           .set("top_ratio", speed_ratio(top))
+          .set("top_branch", branch_in(top, terms, names))
           .set("top_here", ratio(top.causer_ns - top.waiter_ns, top.total_ns));
       const bool work = top.causer_work > 0 && top.waiter_work > 0;
       w.set("top_late_amount", work ? top.causer_work : top.causer_visits);
@@ -300,10 +289,10 @@ class fact_maker {
       w.set("code_nouns", users > ranks_ || spread.thread != 0 ? "threads" : base::rank_nouns());
       w.set("code_ranks", users).set("code_ratio", spread.ratio);
       w.set("code_processors", use != nullptr ? use->most_processors : 0);
-      w.set("code_delay", seconds(spread.delay_ns));
-      w.set("code_system", seconds(spread.more_system_ns)).set("code_faults", spread.more_faults);
+      w.time("code_delay", spread.delay_ns).time("own_processors", bounds_.by_processors());
+      w.time("code_system", spread.more_system_ns).set("code_faults", spread.more_faults);
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
-      w.set("above_mean", seconds(above_mean(top, spread, longest_waiter)));
+      w.time("above_mean", above_mean(top, spread, longest_waiter));
       // Where processors were shared `above_mean` is a bound.
       w.set("balance_predicted", balance_predicted(top, spread) && !program_.shared_processors);
       w.set("balance_moves", balance_predicted(top, spread) && balance_of(top)->moves);
@@ -321,16 +310,14 @@ class fact_maker {
       b.set("operation", detail::call_of(operation))
           .set("cause", detail::call_of(cause))
           .set("pattern", explain::name_of(e.why));
-      b.set("duration", seconds(t.total_ns)).set("more", seconds(t.visits_ns)).set("slower", seconds(t.speed_ns));
-      b.set("inherited", seconds(t.inherited_ns))
-          .set("late_duration", seconds(t.causer_ns))
-          .set("waiting_duration", seconds(t.waiter_ns));
+      b.time("duration", t.total_ns).time("more", t.visits_ns).time("slower", t.speed_ns);
+      b.time("inherited", t.inherited_ns).time("late_duration", t.causer_ns).time("waiting_duration", t.waiter_ns);
       b.set("late_visits", t.causer_visits)
           .set("waiting_visits", t.waiter_visits)
           .set("each", each(t))
           .set("ratio", speed_ratio(t));
       b.set("both_ran", t.causer_visits > 0 && t.waiter_visits > 0).set("share", ratio(t.total_ns, e.wait_ns));
-      b.set("wait_share", ratio(e.wait_ns, found_.location_ns)).set("wait_duration", seconds(e.wait_ns));
+      b.set("wait_share", ratio(e.wait_ns, found_.location_ns)).time("wait_duration", e.wait_ns);
       b.set("late_rank", late_rank).set("one_late_rank", 10 * most >= 8 * causing && causing > 0);
       b.set("late_ranks", guilty).set("late_locations", guilty).set("ranks", ranks_);
       set_reason(b, t, explain::parts_of(t, e.counts, found_.fault_ns));
@@ -346,6 +333,10 @@ class fact_maker {
 
  public:
   std::int64_t ranks() const noexcept { return ranks_; }
+  /// The time of the run that is transfer, or time of the MPI library itself.
+  double transfer_seconds() const noexcept {
+    return found_.efficiency.parallel > 0 ? (1 - std::min(1.0, found_.efficiency.transfer)) * seconds(found_.total_ns) : 0;
+  }
   /// The number of a call site in facts (`operation_site`, `barrier_use.site`).
   double site_number(core::stable_key key) { return number_of(key); }
 
@@ -376,6 +367,7 @@ class fact_maker {
   base::key_map on_path_;  ///< indices in the critical path by block
   base::key_map balanced_;  ///< indices in balances by block
   base::key_map sites_;  ///< number of each call site
+  saving_bounds bounds_;
   wait_shapes shapes_;
 };
 

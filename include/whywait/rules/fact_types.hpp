@@ -46,13 +46,14 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "operation_site cause_site ranks threads code_rank "
        "code_ranks code_ratio code_processors code_faults units_ratio visits_ratio;"
        "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "
-       "waiting_ranks top top_kind top_unit top_place lead excess code_thread code_nouns earlier_sends earlier_ranks "
-       "late_others;"
+       "waiting_ranks top top_kind top_unit top_place top_branch lead excess code_thread code_nouns earlier_sends "
+       "earlier_ranks "
+       "late_others because;"
        "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration without_saving indirect "
        "unexplained "
        "blocks_duration avoidable shorter positive more slower "
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean noise code_delay "
-       "code_system "
+       "code_system own_processors "
        "earlier_saving;"
        "boolean: nonblocking same_site sends_after_work balance_predicted balance_moves earlier_known",
        false},
@@ -65,7 +66,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        false},
       {"traffic",
        "number: calls ranks after_data batched messages_per_batch;"
-       "text: site call region; bytes: bytes mean_bytes largest; seconds: duration batched_duration",
+       "text: site call region; bytes: bytes mean_bytes largest; seconds: duration batched_duration batched_transfer",
        false},
       {"barrier_use", "number: site calls before_collective after_collective idle; text: place region; seconds: duration",
        false},

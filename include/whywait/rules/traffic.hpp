@@ -248,6 +248,14 @@ inline void keep_most_costly(base::pod_vector<site_use>& uses, std::size_t most)
 /// Adds `traffic`, `barrier_use`, `completion`, `notified` and `read_write` facts; `facts` is the fact_maker of the same store and
 /// numbers call sites.
 inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses, const base::names& names, fact_maker& facts) {
+  // What a message costs beyond its sending is known of all together only. It depends on their number if most are small.
+  double messages = 0, all_bytes = 0;
+  for (const site_use& u : uses)
+    if (u.what == site_use::kind::send) {
+      messages += static_cast<double>(u.calls);
+      all_bytes += static_cast<double>(u.bytes);
+    }
+  const double each = messages > 0 && all_bytes < 4096 * messages ? facts.transfer_seconds() / messages : 0;
   for (const site_use& u : uses) {
     const base::place* const p = names.find(u.site);
     const std::uint32_t place = store.add_action(detail::action_at(p));
@@ -258,8 +266,8 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
           .set("region", store.action_of(place).region)
           .set("late_exits", u.late_exits)
           .set("ranks", facts.ranks())
-          .set("duration", static_cast<double>(u.late_exit_ns) / 1e9)
-          .set("longest", static_cast<double>(u.longest_late_exit_ns) / 1e9)
+          .time("duration", u.late_exit_ns)
+          .time("longest", u.longest_late_exit_ns)
           .set("mean", static_cast<double>(u.late_exit_ns) / 1e9 / static_cast<double>(u.late_exits))
           .actions(place);
     if (u.what == site_use::kind::barrier) {
@@ -269,7 +277,7 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
           .set("before_collective", u.before_collective)
           .set("after_collective", u.after_collective)
           .set("idle", u.idle)
-          .set("duration", static_cast<double>(u.duration_ns) / 1e9)
+          .time("duration", u.duration_ns)
           .set("place", detail::call_of(p))
           .set("region", store.action_of(place).region)
           .actions(place);
@@ -284,11 +292,11 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
           .set("waits", u.calls)
           .set("ranks", u.ranks)
           .set("in_vain", u.in_vain)
-          .set("in_vain_duration", static_cast<double>(u.in_vain_ns) / 1e9)
+          .time("in_vain_duration", u.in_vain_ns)
           .set("missed", u.missed)
-          .set("missed_duration", static_cast<double>(u.missed_ns) / 1e9)
-          .set("most_missed", static_cast<double>(u.most_missed_ns) / 1e9)
-          .set("duration", static_cast<double>(u.duration_ns) / 1e9)
+          .time("missed_duration", u.missed_ns)
+          .time("most_missed", u.most_missed_ns)
+          .time("duration", u.duration_ns)
           .actions(place);
       continue;
     }
@@ -302,9 +310,9 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
           .set("waits", u.calls)
           .set("ranks", u.ranks)
           .set("overtaken", u.overtaken)
-          .set("overtaken_duration", static_cast<double>(u.overtaken_ns) / 1e9)
-          .set("most_overtaken", static_cast<double>(u.most_overtaken_ns) / 1e9)
-          .set("duration", static_cast<double>(u.duration_ns) / 1e9)
+          .time("overtaken_duration", u.overtaken_ns)
+          .time("most_overtaken", u.most_overtaken_ns)
+          .time("duration", u.duration_ns)
           .actions(place);
       continue;
     }
@@ -318,13 +326,14 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
         .set("bytes", static_cast<double>(u.bytes))
         .set("mean_bytes", static_cast<double>(u.bytes) / calls)
         .set("largest", static_cast<double>(u.largest_bytes))
-        .set("duration", static_cast<double>(u.duration_ns) / 1e9)
+        .time("duration", u.duration_ns)
         .set("after_data", u.after_data)
         .set("batched", u.batched + u.runs)
         // The first message of a sequence is also part of the batch.
         .set("batched_duration",
              static_cast<double>(u.batched_ns) / 1e9 *
                  (u.batched > 0 ? static_cast<double>(u.batched + u.runs) / static_cast<double>(u.batched) : 0))
+        .set("batched_transfer", each * static_cast<double>(u.batched + u.runs))
         .set("messages_per_batch", u.runs > 0 ? static_cast<double>(u.batched + u.runs) / static_cast<double>(u.runs) : 0.0)
         .actions(place);
   }

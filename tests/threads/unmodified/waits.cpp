@@ -3,9 +3,15 @@
 //   critical   four OpenMP threads that spend most time in a critical section; --corrected: outside it
 //   rounds     four threads in each round, of which one takes longest; --corrected: as long as the others
 //   beside     two threads wait for the lock of a third one, which takes longer than they do
+//   workers    two threads run one function, the main thread and one that it begins, which takes longer; --corrected: as long
+//   stages     a thread each reads, changes and writes items; changing takes longest; --corrected: two threads change
+#include <pthread.h>
+
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -55,6 +61,80 @@ void beside() {
   writer.join();
 }
 
+pthread_barrier_t together;
+int naps[2];  // of the workers in each round, ms
+
+[[gnu::noinline, gnu::noclone]] void* work(void* nap_ms) {
+  for (int round = 0; round != 30; ++round) {
+    nap(*static_cast<int*>(nap_ms));
+    pthread_barrier_wait(&together);
+    nap(1);
+    pthread_barrier_wait(&together);
+  }
+  return nullptr;
+}
+
+void workers(bool corrected) {
+  naps[0] = corrected ? 6 : 3;
+  naps[1] = corrected ? 6 : 9;
+  pthread_barrier_init(&together, nullptr, 2);
+  pthread_t other;
+  if (pthread_create(&other, nullptr, work, &naps[1]) != 0) return;
+  work(&naps[0]);
+  pthread_join(other, nullptr);
+}
+
+class item_queue {
+ public:
+  void push(int item) {
+    std::unique_lock<std::mutex> guard(lock_);
+    changed_.wait(guard, [this] { return items_.size() < 4; });
+    items_.push_back(item);
+    changed_.notify_all();
+  }
+  int pop() {
+    std::unique_lock<std::mutex> guard(lock_);
+    changed_.wait(guard, [this] { return !items_.empty(); });
+    const int item = items_.front();
+    items_.pop_front();
+    changed_.notify_all();
+    return item;
+  }
+
+ private:
+  std::mutex lock_;
+  std::condition_variable changed_;
+  std::deque<int> items_;
+};
+constexpr int end_of_items = -1;
+
+void stages(bool corrected) {
+  item_queue read, changed;
+  const int changers = corrected ? 2 : 1;
+  std::thread reader([&] {
+    for (int i = 0; i != 60; ++i) {
+      nap(2);
+      read.push(i);
+    }
+    for (int i = 0; i != changers; ++i) read.push(end_of_items);
+  });
+  const auto change = [&] {
+    for (int item = read.pop(); item != end_of_items; item = read.pop()) {
+      nap(6);
+      changed.push(item);
+    }
+    changed.push(end_of_items);
+  };
+  std::thread first(change), second;
+  if (corrected) second = std::thread(change);
+  for (int open = changers; open != 0;) {
+    if (changed.pop() == end_of_items) --open;
+    else nap(3);
+  }
+  for (std::thread* const t : {&reader, &first, &second})
+    if (t->joinable()) t->join();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -63,6 +143,8 @@ int main(int argc, char** argv) {
   const auto begin = std::chrono::steady_clock::now();
   if (what == "critical") critical(corrected);
   else if (what == "rounds") rounds(corrected);
+  else if (what == "workers") workers(corrected);
+  else if (what == "stages") stages(corrected);
   else beside();
   std::printf("%s: %.4f s\n", what.c_str(), std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
 }

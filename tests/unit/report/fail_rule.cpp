@@ -88,6 +88,8 @@ TEST_CASE("a condition that cannot be read is shown with a caret") {
   CHECK(problem("waiting>-1") == "expected a number\n  waiting>-1\n          ^");
   CHECK(problem("waiting>10 ms") == "expected %, ; or the end\n  waiting>10 ms\n             ^");
   CHECK(problem("time>10") == "expected s, ms or us\n  time>10\n         ^");
+  CHECK(problem("efficiency<80") == "expected %, because a share is at most 1\n  efficiency<80\n               ^");
+  CHECK(problem("efficiency<180%") == "expected at most 100 %\n  efficiency<180%\n                ^");
   CHECK(problem("waiting>1% efficiency<1") == "expected ; or the end\n  waiting>1% efficiency<1\n             ^");
   CHECK(problem("waiting(MPI_Recv>1") == "expected a site in parentheses\n  waiting(MPI_Recv>1\n         ^");
   CHECK(problem("saving(step)>1").find("because saving is that of the whole run") != std::string::npos);

@@ -170,6 +170,49 @@ TEST_CASE("unmarked code that one rank runs alone is named before all unmarked c
   CHECK(pieces(2, 3).find("rank 0 takes 3.0 times as long as the others in the code between ") == 0);
 }
 
+TEST_CASE("code whose results other threads wait for one by one is divided among more threads, with a bound") {
+  const whywait::base::rank_noun_scope threads(true);
+  explain::balance_answer one = balance_of(compute, 3, 1, 6, 6, 2.5);
+  one.among = 8;
+  const auto sentence_with = [&one](explain::pattern why, double half) {
+    explain::explanation waits = late_sender();  // above all for compute_interior
+    waits.why = why;
+    explain::outcome found = outcome({waits}, 8, 10 * second);
+    found.total_ns = 10 * second;
+    found.balances = {one};
+    if (half > 0) {
+      explain::what_if_answer faster;
+      faster.question.changes.push_back({compute, 0.5, -1});
+      faster.saving_ns = static_cast<std::int64_t>(half * second);
+      found.savings.push_back(faster);
+    }
+    reports::run_facts run = facts();
+    run.seconds = 10;
+    run.threads_only = true;
+    return first_sentence(reports::assemble(found, names(), run, {}));
+  };
+  const std::string items =
+      "only thread 3 runs compute_interior (halo.cpp:88): dividing it among more threads would shorten the run by up to ";
+  CHECK(sentence_with(explain::pattern::condition_variable, 0) == items + "2.5 s of 10 s");
+  CHECK(sentence_with(explain::pattern::future, 4) == items + "4.0 s of 10 s");
+  CHECK(sentence_with(explain::pattern::semaphore, 1) == items + "2.5 s of 10 s");
+  CHECK(sentence_with(explain::pattern::thread_barrier, 4) ==
+        "only thread 3 runs compute_interior (halo.cpp:88): dividing it among all threads would shorten the run by about 2.5 s "
+        "of 10 s");
+}
+
+TEST_CASE("threads that take work as they come are not named; that they differ is said if nothing else is") {
+  const whywait::base::rank_noun_scope threads(true);
+  explain::balance_answer b = balance_of(compute, 3, 8, 6, 20, 1.5);
+  b.moves = true;
+  CHECK(first_sentence(with({b})) ==
+        "now one thread, now another takes longer in compute_interior (halo.cpp:88): evening that out would shorten the run by "
+        "at least 1.5 s of 10 s");
+  rules::evaluation said;
+  said.problems.push_back(finding_of("sending first", 1));
+  CHECK(first_sentence(with({b}, said)).find("sending first") == 0);
+}
+
 TEST_CASE("rules add to the verdict what they say, largest saving first, each once") {
   rules::evaluation said;
   said.waits.resize(1);
@@ -261,6 +304,9 @@ TEST_CASE("without a known cause the pattern that costs most is the verdict, or 
   CHECK(reports::no_verdict_words(r) ==
         "no verdict: no change is known that would shorten the run by 2 % or more; the best advice below saves at most 190 ms");
   CHECK(reports::text_of(r).find("no verdict: no change is known") != std::string::npos);
+  r.waits[0].advice[0].saving_seconds = 1.5;  // 15 % of the run, but no rule has a verdict about it
+  CHECK(reports::no_verdict_words(r).find("no verdict: by how much a change would shorten the run is not known well enough; "
+                                          "the best advice below saves at most 1.5 s") == 0);
   r.run.waiting_seconds = 0.049 * r.run.location_seconds;
   CHECK(reports::no_verdict_words(r).empty());
 }

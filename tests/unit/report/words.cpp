@@ -81,6 +81,12 @@ TEST_CASE("few waits that have most of the time are named, with a bound of their
   CHECK(of({{1, 1.0}, {1, 0.5}, {10000, 0.00001}}).few_waits() == 5);  // 2 * 1.6 s / 0.78 s
   CHECK(of({{10, 0.00008}, {190, 0.0000001}}).few_waits() == 0);  // too short to be known
   CHECK(wait_entry().few_waits() == 0);
+  CHECK(burst.uneven(200));
+  CHECK(of({{50, 0.012}, {150, 0.0001}}).uneven(200));  // one in four
+  CHECK_FALSE(of({{50, 0.012}, {150, 0.0001}}).uneven(50));  // the others have nothing of the block
+  CHECK_FALSE(of({{200, 0.004}}).uneven(2000));
+  CHECK_FALSE(of({{100, 0.004}, {100, 0.008}}).uneven(200));
+  CHECK_FALSE(wait_entry().uneven(1));
   CHECK(few_words(burst, "them") == ", most of it in at most 21 of them");
   CHECK(few_words(wait_entry(), "them").empty());
   // random lengths: the waits of at least half the typical length have at least half of the time
@@ -132,10 +138,14 @@ TEST_CASE("a block is slower, entered more often, or on one side only") {
   CHECK(remark(entry(9000, 9000, 0, 17.2), {true, true, true}) == "same visits, 1.9 ms slower on average");
   CHECK(remark(entry(15, 10, 7.5, 12.5), {true, true, true}) == "5 more visits, 1.0 s slower on average");
   CHECK(remark(entry(15, 10, 0.1, 12.5), {true, true, true}) == "visits 1.0 s slower on average");
+  CHECK(remark(entry(15, 10, 7.5, 12.5), {true, true, true, true}) == "more visits, 1.0 s slower on average");
+  CHECK(remark(entry(1400, 2600, -1.5, 0), {true, true, true, true}) == "fewer visits");
   // Fewer visits than waits: how many each wait stands for is not known.
-  CHECK(remark(entry(1, 1, 0, 0.24), {true, true, false, 60}) == "same visits, 240 ms slower in all");
-  CHECK(remark(entry(2, 1, 0.01, 0.24), {true, true, false, 60}) == "visits 240 ms slower in all");
-  CHECK(remark(entry(60, 60, 0, 0.24), {true, true, false, 60}) == "same visits, each 4.0 ms slower");
+  wait_entry waits;
+  waits.count = 60;
+  CHECK(remark(entry(1, 1, 0, 0.24), {true, true, false, false, &waits}) == "same visits, 240 ms slower in all");
+  CHECK(remark(entry(2, 1, 0.01, 0.24), {true, true, false, false, &waits}) == "visits 240 ms slower in all");
+  CHECK(remark(entry(60, 60, 0, 0.24), {true, true, false, false, &waits}) == "same visits, each 4.0 ms slower");
   CHECK(remark(entry(5, 0, 1, 0)) == "only the late side ran it");
   CHECK(remark(entry(0, 5, -1, 0)) == "only the waiting side ran it");
   CHECK(remark(entry(0, 0, 1, 0)).empty());

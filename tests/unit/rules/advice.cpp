@@ -141,7 +141,7 @@ TEST_CASE("the code of each thread of a rank counts for itself") {
 
 TEST_CASE("the ranks' own code decides what kind of problem a wait is") {
   using whywait::rules::code_use;
-  const auto o = sample::outcome({late_sender(), late_sender()});
+  auto o = sample::outcome({late_sender(), late_sender()});
   const rules::knowledge known = sample::knowledge();
   // Four ranks; rank 2 has `most_s` seconds in the block, the others 1 s each.
   const auto evaluate = [&](double most_s, std::int64_t most_work, double rest_of_most_s) {
@@ -167,6 +167,21 @@ TEST_CASE("the ranks' own code decides what kind of problem a wait is") {
         "uneven_work: rank 2 takes 3 times as long as the others in compute_interior (3 times the units of work).");
   CHECK(advice_of(evaluate(3, 100, 3)) ==
         "slower_visits: rank 2 takes 3 times as long as the others in compute_interior, at the same number of units of work.");
+  // A step in the block that the others hardly run explains its time, and can be balanced.
+  o.waits[0].residual.push_back(term(sample::update, 0, 0, 700, 300));
+  o.waits[0].residual.back().within = sample::compute;
+  rules::evaluation branch = evaluate(3, 100, 3);
+  CHECK(
+      advice_of(branch) ==
+      "slower_visits: rank 2 takes 3 times as long as the others in compute_interior, at the same number of units of work: it "
+      "runs update there, which the others hardly run.");
+  CHECK(contains(branch.waits[0].list[0].verdict, " because it runs update there: balancing it by cost"));
+  const double as_fast = branch.waits[0].list[0].saving;
+  o.waits[0].residual.back().waiter_visits = 350;
+  branch = evaluate(3, 100, 3);
+  CHECK(contains(branch.waits[0].list[0].verdict, " for the same work: making it as fast there"));
+  CHECK(branch.waits[0].list[0].saving == doctest::Approx(as_fast * 4 / 3));
+  o.waits[0].residual.pop_back();
   // Two blocks of the same rank add up to the wait.
   CHECK(contains(advice_of(evaluate(1.4, 140, 3.4)), "uneven_work: rank 2 takes 1.40 times"));
   CHECK(contains(advice_of(evaluate(1.4, 140, 3)), "late_sender"));
@@ -451,6 +466,31 @@ TEST_CASE("calling something earlier saves no more than the run is longer than w
   CHECK(saving(9600, 0, false) == doctest::Approx(2.0 / 3));
   o.no_locks = {o.waits[0].operation, 100 * sample::ms};  // if no thread waited for any lock
   CHECK(saving(9600, 0, false) == doctest::Approx(0.1));
+}
+
+TEST_CASE("advice about a block saves at least what balancing it saves") {
+  auto o = sample::outcome({sample::wait(pattern::wait_at_barrier, sample::barrier, sample::barrier,
+                                         {term(sample::compute, 0, 1600, 900, 900, 3000, 1400)})});
+  const auto saving = [&o] { return sample::evaluate(o).waits[0].list.at(0).saving; };
+  o.total_ns = 10000 * sample::ms;
+  const double alone = saving();
+  explain::balance_answer b;
+  b.block = b.piece = sample::compute;
+  b.ranks = b.among = 4;
+  b.saving_ns = 900 * sample::ms;
+  o.balances = {b};
+  CHECK(alone < 0.9);
+  CHECK(saving() == doctest::Approx(0.9));
+}
+
+TEST_CASE("a late rank that has waited itself is not to be evened out") {
+  auto w = sample::wait(pattern::wait_at_barrier, sample::barrier, sample::barrier,
+                        {term(sample::compute, 0, 1600, 900, 900, 3000, 1400)});
+  CHECK(contains(sample::evaluate(sample::outcome({w})).waits[0].list.at(0).verdict,
+                 " because of compute_interior: evening that out"));
+  w.residual[0].inherited_ns = 1200 * sample::ms;
+  CHECK(contains(sample::evaluate(sample::outcome({w})).waits[0].list.at(0).verdict,
+                 ", which had waited for others because of compute_interior: making it shorter or beginning sooner"));
 }
 
 TEST_CASE("unmarked code under a lock is all of it, wherever a thread's records say that it begins") {

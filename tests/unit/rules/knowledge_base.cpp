@@ -60,6 +60,7 @@ rules::row_writer wait_fact(rules::event_store& store, const std::string& patter
   w.set("sends_after_work", true).set("operation_call", "MPI_Recv");
   w.set("operation", calls_of(pattern).first).set("cause", calls_of(pattern).second).set("operation_site", 7);
   w.set("blocks", "compute_interior")
+      .set("because", " because of compute_interior: evening that out")
       .set("blocks_count", 1)
       .set("blocks_duration", duration * 0.9)
       .set("avoidable", duration * 0.9);

@@ -44,6 +44,12 @@ TEST_CASE("many small messages in a row are found in recorded calls, and nothing
   CHECK(f->saving == doctest::Approx(15));
   CHECK(f->advice.find("the 4 messages that MPI_Send (halo.cpp:131)") != std::string::npos);
   CHECK(sample::find(evaluate(sample::outcome({}), uses(96)).problems, "aggregate_messages") == nullptr);
+  auto slow = sample::outcome({});  // small messages are all there is: what they cost beside their sends is theirs
+  slow.total_ns = 100'000'000'000;
+  slow.efficiency.parallel = 0.3;
+  slow.efficiency.transfer = 0.4;
+  const auto costly = evaluate(slow, many);
+  CHECK(sample::find(costly.problems, "aggregate_messages")->saving == doctest::Approx(0.75 * 60));
 }
 
 TEST_CASE("small messages between which data comes may need it, so that sending them together is no certain advice") {

@@ -97,10 +97,9 @@ inline void two_columns(const page_context& p, const wait_entry& w) {
       "scope=\"col\">code</th><th scope=\"col\" class=\"late\">$ <small>came late</small></th><th scope=\"col\">late side "
       "more</th></tr></thead><tbody>",
       as_count(w.count), as_markup(w.count == 1 ? " wait" : " waits"), words_for(w.waiters).text, words_for(w.causers).text);
-  const bool few = w.few_waits() != 0;
   bool lead_named = false;
   for (const residual_entry& r : w.residual) {
-    residual_row(p, r, scale, {!lead_named, true, few, w.count});
+    residual_row(p, r, scale, {!lead_named, true, false, false, &w});
     lead_named = lead_named || r.lead_visits != 0;
   }
   if (w.unexplained_seconds != 0) {

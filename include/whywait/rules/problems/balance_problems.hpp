@@ -24,32 +24,35 @@ declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.e
                      if(w.excess = 'both', " ({w.units_ratio} times the units of work, and each takes longer).",
                      if(w.excess = 'work', " (with as many visits, of more instructions each).",
                      if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer)."))))),
-  advice = if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', "that code", "{w.top}") + " on {w.code_thread} to the other {w.code_nouns}: balance it by cost, not by count",
-              "balance " + if(w.top_kind = 'between', "that code", "{w.top}") + " over the {w.code_nouns}, by cost and not by count")
-           + if(w.excess = 'unknown', "; if it is the same work on all {w.code_nouns} (WHYWAIT_WORK would tell), find what makes it slower there", ""),
+  advice = if(w.excess = 'unknown', "if it is the same work on all {w.code_nouns} (WHYWAIT_WORK would tell), find what makes it slower there; else ", "")
+           + if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', "that code", "{w.top}") + " on {w.code_thread} to the other {w.code_nouns}: balance it by cost, not by count",
+              "balance " + if(w.top_kind = 'between', "that code", "{w.top}") + " over the {w.code_nouns}, by cost and not by count"),
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves );
 declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' or w.excess = 'cycles' or w.excess = 'core' or w.excess = 'frequency' parameters (
   name = "slower_visits",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
   root = "{w.top} {w.top_place} {w.code_thread}",
   description = "{w.code_thread} takes {w.code_ratio} times as long as the others in {w.top}, at the same number of " + if(w.units_ratio > 0, "units of work", "visits")
-                + if(w.excess = 'instructions', ": it executes more instructions.", if(w.excess = 'cycles', ": each instruction takes it more cycles.",
+                + if(w.top_branch != '', ": it runs {w.top_branch} there, which the others hardly run.", if(w.excess = 'instructions', ": it executes more instructions.", if(w.excess = 'cycles', ": each instruction takes it more cycles.",
                      if(w.excess = 'core', ": each instruction takes it more cycles, as in its other code.",
-                     if(w.excess = 'frequency', ": it gets fewer cycles in a second.", ".")))),
+                     if(w.excess = 'frequency', ": it gets fewer cycles in a second.", "."))))),
   verdict = "{w.code_thread} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
-            + if(w.excess = 'instructions', " because it executes more instructions: making it as fast there", if(w.excess = 'cycles',
+            + if(w.top_branch != '', " because it runs {w.top_branch} there: balancing it by cost", if(w.excess = 'instructions', " because it executes more instructions: making it as fast there", if(w.excess = 'cycles',
                  " because each instruction takes it more cycles: making it as fast there", if(w.excess = 'core',
                  " because each instruction takes it more cycles, as in its other code: a processor as fast as the others", if(w.excess = 'frequency',
-                 " because it gets fewer cycles in a second: a processor as fast as the others", " for the same work: making it as fast there")))),
-  advice = if(w.excess = 'instructions', "look at the code that {w.code_thread} runs in " + if(w.top_kind = 'between', "that code", "{w.top}") + ": it takes another path there, or its data need more
+                 " because it gets fewer cycles in a second: a processor as fast as the others", " for the same work: making it as fast there"))))),
+  advice = if(w.top_branch != '', "give some of the work that needs {w.top_branch} to the other {w.code_nouns}, which hardly run it: balance by cost, not by
+            count; or make {w.top_branch} shorter",
+           if(w.excess = 'instructions', "look at the code that {w.code_thread} runs in " + if(w.top_kind = 'between', "that code", "{w.top}") + ": it takes another path there, or its data need more
             work; the machine is as fast as elsewhere",
            if(w.excess = 'cycles', "look at how " + if(w.top_kind = 'between', "that code", "{w.top}") + " uses memory on {w.code_thread}: other data, a larger stride, cache lines that others
             write, memory of another node",
            if(w.excess = 'core', "look at the machine under {w.code_thread}, not at the code: a slower core, one that another thread shares, memory of another node",
            if(w.excess = 'frequency', "look at the machine under {w.code_thread}, not at the code: frequency, temperature, a processor that is shared with another virtual machine",
            "find what makes a unit of work in " + if(w.top_kind = 'between', "that code", "{w.top}") + " slower on {w.code_thread}: other data, memory, a slower or shared core;
-            more even counts will not help")))),
-  duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
+            more even counts will not help"))))),
+  duration = w.duration, saving = if(w.top_branch != '', w.above_mean, w.above_mean * w.ranks / max(1, w.ranks - 1)),
+  predicted = w.top_branch != '' and w.balance_predicted );
 
 # The scheduler is the cause: the rank had work to do and no processor.
 declare problem for uneven when w.excess = 'shared' parameters (
@@ -60,7 +63,7 @@ declare problem for uneven when w.excess = 'shared' parameters (
                  long as on the others" + if(w.code_processors > 0, "; it may use {plural(w.code_processors, 'processor', 'processors')}.", "."),
   verdict = "{w.code_thread} was ready to run for {w.code_delay} without a processor: giving each rank one of its own",
   advice = "give each rank a processor of its own: start fewer ranks on this machine, check the binding, stop what else runs there",
-  duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
+  duration = max(w.duration, w.own_processors), saving = max(w.above_mean * w.ranks / max(1, w.ranks - 1), w.own_processors) );
 
 # The kernel is the cause: it gave the rank memory, or served other calls.
 declare problem for uneven when w.excess = 'faults' parameters (

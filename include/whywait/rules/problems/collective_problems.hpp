@@ -13,7 +13,7 @@ declare composite event wait_at_barrier member ( wait as w ) when w.pattern = 'w
 declare problem for wait_at_barrier parameters (
   name = "wait_at_barrier",
   description = "{w.waiting_ranks} came to {w.operation} before {w.late_ranks} and waited there.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": arriving together, or dropping it,"),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together, or dropping it,"),
   advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "spread the work of {w.blocks} evenly over the ranks, or drop {w.operation} if no data depends on it"),
   duration = w.duration,
   saving = w.avoidable );
@@ -22,7 +22,7 @@ declare composite event wait_at_nxn member ( wait as w ) when w.pattern = 'wait_
 declare problem for wait_at_nxn parameters (
   name = "wait_at_nxn",
   description = "All need data of all in {w.operation}: {w.waiting_ranks} came before {w.late_ranks} and waited.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": arriving together, or its nonblocking form,"),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together, or its nonblocking form,"),
   advice = if(w.blocks_count = 0, "start the nonblocking form of {w.operation} and do other work until its result is needed",
            "spread the work of {w.blocks} evenly over the ranks, or start the nonblocking form of {w.operation} and do other work until its result is needed"),
   duration = w.duration,
@@ -43,7 +43,7 @@ declare composite event early_reduce member ( wait as w ) when w.pattern = 'earl
 declare problem for early_reduce parameters (
   name = "early_reduce",
   description = "The root came to {w.operation} before the others had given their data ({w.late_ranks}).",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": its nonblocking form"),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": its nonblocking form"),
   advice = if(w.blocks_count = 0, "let the root use the nonblocking form of {w.operation} and do other work meanwhile",
            "spread the work of {w.blocks} evenly over the ranks, or let the root use the nonblocking form of {w.operation} and do other work meanwhile"),
   duration = w.duration,
@@ -53,7 +53,7 @@ declare composite event early_scan member ( wait as w ) when w.pattern = 'early_
 declare problem for early_scan parameters (
   name = "early_scan",
   description = "In {w.operation} a rank needs all ranks below it: {w.waiting_ranks} came before {w.late_ranks}.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": its nonblocking form"),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": its nonblocking form"),
   advice = if(w.blocks_count = 0, "use the nonblocking form of {w.operation} and do other work meanwhile",
            "give the lower ranks less of {w.blocks}, or use the nonblocking form of {w.operation} and do other work meanwhile"),
   duration = w.duration,
@@ -63,7 +63,7 @@ declare composite event wait_at_create member ( wait as w ) when w.pattern = 'wa
 declare problem for wait_at_create parameters (
   name = "wait_at_create",
   description = "{w.operation} makes a communicator or window with all ranks: {w.waiting_ranks} came before {w.late_ranks}.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": calling it where all arrive together"),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": calling it where all arrive together"),
   advice = if(w.blocks_count = 0, "make it once, where all ranks arrive together",
            "call {w.operation} once, ahead of {w.blocks}, or spread that work evenly over the ranks"),
   duration = w.duration,
@@ -73,7 +73,7 @@ declare composite event wait_at_finalize member ( wait as w ) when w.pattern = '
 declare problem for wait_at_finalize parameters (
   name = "wait_at_finalize",
   description = "{w.waiting_ranks} came before {w.late_ranks} and waited in {w.operation}.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": giving the others some of its work"),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": giving the others some of its work"),
   advice = if(w.blocks_count = 0, "give some work of {w.late_ranks} to the ranks that finish first",
            "give some of {w.blocks} to the ranks that finish first"),
   duration = w.duration,
@@ -113,6 +113,7 @@ declare composite event dividing_barrier member ( wait as w )
   when w.pattern = 'wait_at_barrier' and w.operation_call = 'MPI_Barrier' and w.without_share >= 2 %;
 declare problem for dividing_barrier parameters (
   name = "dividing_barrier",
+  root = "{w.operation}",
   description = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, "
                 + if(w.late_others = 'one another', "now one and now another is late.", "although other ranks are late after it."),
   verdict = if(w.without_saving < w.noise, "", "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, "

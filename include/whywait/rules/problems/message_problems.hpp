@@ -17,7 +17,7 @@ declare problem for late_sender parameters (
                "{w.waiting_ranks} waited in {w.operation} for messages of {w.late_others}"
                + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them earlier"),
   advice = if(w.blocks_count > 0 and w.sends_after_work and not (w.earlier_known and w.earlier_share < 2 %), "call {w.cause} before {w.blocks} if the message does not depend on it, or ",
-           if(w.blocks_count > 0, "make {w.blocks} shorter on {w.late_ranks}, or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", ""))))
+           if(w.blocks_count > 0, "make {w.blocks} shorter" + if(2 * w.top_inherited > w.top_duration, "", " on {w.late_ranks}") + ", or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", ""))))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}",
                 "post the receive early with MPI_Irecv and wait for it after other work"),
   duration = w.duration,
@@ -44,7 +44,8 @@ declare problem for late_receiver parameters (
   name = "late_receiver",
   description = "The send ({w.operation}) had to wait until the receive was posted ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for the receive of {w.late_others} ({w.cause})"
-            + if(w.blocks_count > 0, ", which comes after {w.blocks}", if(w.top_kind = 'call', ", which comes after {w.top}", "")) + ": posting it earlier",
+            + if(w.blocks_count > 0, ", which comes after {w.blocks}", if(w.top_kind = 'call', ", which comes after {w.top}", "")) + ": posting it earlier"
+            + if(w.nonblocking, "", ", or MPI_Isend,"),
   advice = if(w.blocks_count > 0, "post the receive ({w.cause}) before {w.blocks}, or ",
            if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", "post the receive ({w.cause}) earlier, or "))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}", "send with MPI_Isend and wait for it after other work"),
@@ -115,7 +116,7 @@ declare problem for traffic
   verdict = "{percent(batched / calls)} of the messages of {site} follow another one to the same rank: sending {messages_per_batch} as one",
   advice = "put the {messages_per_batch} messages that {site} sends to one rank in a row into one (MPI_Pack, or a datatype over
             all of it)",
-  duration = batched_duration, saving = batched_duration / max(1, ranks) * (1 - 1 / messages_per_batch) );
+  duration = max(batched_duration, batched_transfer * max(1, ranks)), saving = max(batched_duration / max(1, ranks), batched_transfer) * (1 - 1 / messages_per_batch) );
 )rules";
 }
 

@@ -13,7 +13,7 @@ declare composite event wait_at_fence member ( wait as w ) when w.pattern = 'wai
 declare problem for wait_at_fence parameters (
   name = "wait_at_fence",
   description = "{w.operation} holds all ranks of the window: {w.waiting_ranks} came before {w.late_ranks} and waited.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: evening that out", ": MPI_Win_post and MPI_Win_start with the ranks that exchange data"),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": MPI_Win_post and MPI_Win_start with the ranks that exchange data"),
   advice = if(w.blocks_count = 0, "replace {w.operation} by MPI_Win_post and MPI_Win_start with the ranks that exchange data",
            "spread the work of {w.blocks} evenly over the ranks, or replace {w.operation} by MPI_Win_post and MPI_Win_start with the ranks that exchange data"),
   duration = w.duration,
@@ -36,7 +36,7 @@ declare problem for early_wait parameters (
   description = "The target came to {w.operation} before the origins had accessed its window ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for the accesses of {w.late_others}"
             + if(w.blocks_count > 0, ", which come after {w.blocks}", "") + ": making them earlier",
-  advice = if(w.blocks_count > 0, "make {w.blocks} shorter on {w.late_ranks}, or ", "") + "give {w.waiting_ranks} work to do ahead of {w.operation}",
+  advice = if(w.blocks_count > 0, "make {w.blocks} shorter" + if(2 * w.top_inherited > w.top_duration, "", " on {w.late_ranks}") + ", or ", "") + "give {w.waiting_ranks} work to do ahead of {w.operation}",
   duration = w.duration,
   saving = w.avoidable );
 

@@ -1,0 +1,77 @@
+#ifndef WHYWAIT_RULES_SAVING_BOUNDS_HPP
+#define WHYWAIT_RULES_SAVING_BOUNDS_HPP
+
+#include <whywait/explain/explanation.hpp>
+#include <whywait/rules/program_facts.hpp>
+#include <whywait/rules/rank_shares.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// Whether threads share out the work that makes them wait, so that now one is late and now another.
+inline bool divides_work(explain::pattern why) noexcept {
+  return why == explain::pattern::mutex_contention || why == explain::pattern::thread_barrier || why == explain::pattern::join;
+}
+
+/// What the run saves at most by changes of one kind, in ns of wall time. Borrows its arguments.
+class saving_bounds {
+ public:
+  saving_bounds(const explain::outcome& found, const program_facts& program, std::int64_t ranks) noexcept
+      : found_(found), program_(program), ranks_(ranks) {}
+
+  /// By another division of the same work: the ranks compute as long on average.
+  std::int64_t by_balance() const noexcept {
+    if (!program_.useful_known || found_.efficiency.parallel <= 0) return program_.most_divided_ns;
+    const double useful = std::min(1.0, found_.efficiency.parallel) * static_cast<double>(found_.total_ns);
+    const std::int64_t without =
+        program_.shared_processors ? program_.without_processor_ns / std::max<std::int64_t>(1, ranks_) : 0;
+    return std::min({found_.total_ns, found_.total_ns - static_cast<std::int64_t>(useful) + without, program_.most_divided_ns});
+  }
+  /// By a processor for each rank: no more than all ranks lacked one, and the rank that computes longest remains.
+  std::int64_t by_processors() const noexcept {
+    if (program_.code == nullptr || !program_.shared_processors) return 0;
+    return std::max(std::int64_t{0}, std::min(found_.total_ns - longest_computing_ns(), program_.without_processor_ns));
+  }
+  /// By another order of calls: the rank that computes longest remains. A thread beside MPI may run to the end anyway.
+  std::int64_t by_order(explain::pattern why) const noexcept {
+    if (!program_.useful_known || spreads_work(why) || within_ranks(why)) return INT64_MAX;
+    auto computing =
+        static_cast<std::int64_t>(std::min(1.0, found_.efficiency.communication) * static_cast<double>(found_.total_ns));
+    if (program_.shared_processors)  // it computed for less than it was outside MPI
+      computing = program_.code != nullptr ? longest_computing_ns() : 0;
+    return computing > 0 ? std::max(std::int64_t{0}, found_.total_ns - computing) : INT64_MAX;
+  }
+
+ private:
+  // Whether the usual change is to spread work over the ranks; otherwise it is to call something earlier.
+  static bool spreads_work(explain::pattern why) noexcept {
+    using explain::pattern;
+    switch (why) {
+      case pattern::wait_at_barrier:
+      case pattern::wait_at_nxn:
+      case pattern::early_reduce:
+      case pattern::early_scan:
+      case pattern::wait_at_create:
+      case pattern::wait_at_finalize:
+      case pattern::wait_at_fence: return true;
+      default: return false;
+    }
+  }
+  std::int64_t longest_computing_ns() const noexcept {
+    return program_.code->whole.most_ns - program_.code->whole.most_delay_ns;
+  }
+
+  const explain::outcome& found_;
+  const program_facts& program_;
+  std::int64_t ranks_;
+};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
