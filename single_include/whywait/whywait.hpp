@@ -36205,9 +36205,10 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
     const std::string code = code_text(v.where);
     const std::string name = !unmarked           ? (code.empty() ? v.block : base::joined({v.block, " (", code, ")"}))
-                             : b.after && v.from ? "the code after " + base::brief_call_text(*v.from)
-                             : b.pieces > 1      ? "unmarked code, above all " + between_text(v)
-                                                 : "the code " + between_text(v);
+                             : b.after && v.from ? (v.from->call == "omp parallel" ? "the code in " : "the code after ") +
+                                                       base::brief_call_text(*v.from)
+                             : b.pieces > 1 ? "unmarked code, above all " + between_text(v)
+                                            : "the code " + between_text(v);
     const bool one_other = b.ranks - std::max(b.slow_ranks, 1) == 1;
     if (by_item) {
       v.claim =
@@ -39280,7 +39281,9 @@ class fact_maker {
     else if (d.kind == explain::block_kind::between)
       out.text = "the code between " + (d.since_init ? std::string(base::start_text()) : detail::call_of(d.from)) + " and " +
                  detail::call_of(d.where);
-    else if (d.kind == explain::block_kind::call) out.text = "the transfer in " + detail::call_of(d.where);
+    else if (d.kind == explain::block_kind::call)
+      out.text = (d.where != nullptr && d.where->call.compare(0, 4, "MPI_") == 0 ? "the transfer in " : "the time in ") +
+                 detail::call_of(d.where);
     else out.text = base::shorten_middle(base::printable(d.name), 48);
     return out;
   }
@@ -39450,6 +39453,7 @@ class fact_maker {
     if (locked) balanced_ns = 0;  // others cannot run it at the same time
     w.time("shorter", std::max(avoidable, balanced_ns));
     avoidable = std::max(std::min(avoidable, bounds_.by_order(e.why)), balanced_ns);
+    w.time("balanced", balanced_ns);
     w.time("avoidable", avoidable).set("ranks", ranks_).set("threads", threads_in(e));
     w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));
     // Without facts about the program it may work before its sends.
@@ -40005,7 +40009,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "late_others because;"
        "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration without_saving indirect "
        "unexplained "
-       "blocks_duration avoidable shorter positive more slower "
+       "blocks_duration avoidable shorter balanced positive more slower "
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean noise code_delay "
        "code_system own_processors "
        "earlier_saving;"
@@ -41105,12 +41109,13 @@ class expression_compiler {
       for (std::size_t c = 0; c < row.visible; ++c)
         if (const std::string& candidate = (*row.columns)[c].name; row.name == n.qualifier) near.offer(candidate);
         else if (candidate == n.text && n.qualifier.empty() && owner == nullptr) owner = &row;
-    using words = std::initializer_list<std::string_view>;
-    const words of_member = {"the member '", n.qualifier, "' has no parameter '", n.text, "'"};
-    const words of_subject = {"the ", names_->subject, " has no parameter '", n.text, "'"};
-    const words message = n.qualifier.empty() ? of_subject : of_member;
-    if (owner == nullptr) return report(code::unknown_parameter, n, message, near);
-    return report(code::unknown_parameter, n, message, base::joined({"did you mean ", owner->name, ".", n.text, "?"}));
+    const bool of = !n.qualifier.empty();
+    const std::initializer_list<std::string_view> message = {of ? "the member '" : "the ", of ? n.qualifier : names_->subject,
+                                                             of ? "' has no parameter '" : " has no parameter '", n.text, "'"};
+    if (owner == nullptr && n.text.compare(0, 4, "MPI_") != 0) return report(code::unknown_parameter, n, message, near);
+    return report(code::unknown_parameter, n, message,
+                  owner == nullptr ? base::joined({"a text stands in quotes: '", n.text, "'"})
+                                   : base::joined({"did you mean ", owner->name, ".", n.text, "?"}));
   }
 
   type binary(const node& n) {
@@ -43245,6 +43250,19 @@ declare problem for condition_variable parameters (
   duration = w.duration,
   saving = w.avoidable );
 
+# Others wait for a thread that waits itself, until its time runs out.
+declare composite event unnotified member ( wait as w )
+  when w.pattern != 'join' and w.top_kind = 'call' and (contains(w.top, 'timedwait') or contains(w.top, 'wait_for') or contains(w.top, 'wait_until'));
+declare problem for unnotified parameters (
+  name = "unnotified_wait",
+  instead_of = "condition_variable, semaphore, future, latch, thread_barrier, mutex_contention",
+  root = "{w.top}",
+  description = "{w.late_ranks} came late because of {w.top}, which no notification ended, while {w.waiting_ranks} waited in {w.operation}.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others} because of {w.top}, which no notification ended: notifying it",
+  advice = "notify {w.late_ranks} when there is something to do, instead of letting it wait until its time runs out",
+  duration = w.duration,
+  saving = min(w.avoidable, w.top_duration) );
+
 # The notification is missing, or comes before the condition is true: the thread goes on only because its time runs out.
 declare problem for notified when missed_duration > 0 s parameters (
   name = "lost_wakeup",
@@ -43291,7 +43309,7 @@ declare problem for thread_barrier parameters (
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together"),
   advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "spread the work of {w.blocks} evenly over the threads, or let them go on without each other if no data depends on {w.operation}"),
   duration = w.duration,
-  saving = if(w.threads > 1, w.avoidable * (1 - 1 / w.threads), w.avoidable) );
+  saving = if(w.threads > 1, max(w.avoidable * (1 - 1 / w.threads), w.balanced), w.avoidable) );
 
 declare composite event latch member ( wait as w ) when w.pattern = 'latch';
 declare problem for latch parameters (
@@ -43332,7 +43350,7 @@ declare problem for join parameters (
   advice = if(w.blocks_count > 0, "let {w.waiting_ranks} do a part of {w.blocks}", "let {w.waiting_ranks} also work")
            + " before waiting, or divide it among more threads",
   duration = w.duration,
-  saving = if(w.threads > 1, w.avoidable * (1 - 1 / w.threads), w.avoidable) );
+  saving = if(w.threads > 1, max(w.avoidable * (1 - 1 / w.threads), w.balanced), w.avoidable) );
 )rules";
 }
 
@@ -55109,10 +55127,13 @@ inline void two_columns(const page_context& p, const wait_entry& w) {
   const path_scale scale(w);
   out.put(
       "<div class=\"scroll\"><table class=\"paths\"><caption>What both sides ran since they were last in step, where it "
-      "differs; all $$ together</caption><thead><tr><th scope=\"col\" class=\"waiter\">$ <small>waited</small></th><th "
+      "differs");
+  if (w.count != 1) out.put("; all $ waits together", as_count(w.count));
+  out.put(
+      "</caption><thead><tr><th scope=\"col\" class=\"waiter\">$ <small>waited</small></th><th "
       "scope=\"col\">code</th><th scope=\"col\" class=\"late\">$ <small>came late</small></th><th scope=\"col\">late side "
       "more</th></tr></thead><tbody>",
-      as_count(w.count), as_markup(w.count == 1 ? " wait" : " waits"), words_for(w.waiters).text, words_for(w.causers).text);
+      words_for(w.waiters).text, words_for(w.causers).text);
   bool lead_named = false;
   for (const residual_entry& r : w.residual) {
     residual_row(p, r, scale, {!lead_named, true, false, false, &w});
@@ -62063,6 +62084,75 @@ inline maps_section maps_of(const explain::outcome& found, const base::pod_vecto
 
 #endif
 
+// ---- whywait/report/numbered_regions.hpp
+#ifndef WHYWAIT_REPORT_NUMBERED_REGIONS_HPP
+#define WHYWAIT_REPORT_NUMBERED_REGIONS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace reports {
+
+/// Whether two names differ, but only in their numbers: "solve rank 0" and "solve rank 12".
+inline bool differ_in_numbers(std::string_view a, std::string_view b) noexcept {
+  if (a == b) return false;
+  const auto digits = [](std::string_view& s) {
+    std::size_t n = 0;
+    while (n != s.size() && s[n] >= '0' && s[n] <= '9') ++n;
+    s.remove_prefix(n);
+    return n != 0;
+  };
+  while (!a.empty() && !b.empty()) {
+    const bool numbers = digits(a);
+    if (digits(b) != numbers) return false;
+    if (numbers) continue;
+    if (a.front() != b.front()) return false;
+    a.remove_prefix(1);
+    b.remove_prefix(1);
+  }
+  return a.empty() && b.empty();
+}
+
+/// A sentence about regions of one line whose names differ in a number, such as that of the rank or the step, so that the same code
+/// counts as other code: one is only on the late side of a wait and another only on the waiting side, each with a quarter of its
+/// time, or there are more than 20. Empty: there are none. Linear in the lines of the waits.
+inline std::string numbered_regions(const base::vector<wait_entry>& waits) {
+  struct place {
+    const residual_entry* first;
+    const wait_entry* of;  // the wait that was seen last
+    bool late, waiting;  // in it, a region was on this side only
+    std::uint32_t names;
+  };
+  base::key_map places, names;
+  std::uint32_t number = 0;  // of names
+  base::pod_vector<place> all;
+  for (const wait_entry& w : waits)
+    for (const residual_entry& r : w.residual) {
+      if (r.kind != "region" || r.where.line <= 0) continue;
+      const core::stable_key key = core::combine(core::key_of(r.where.file.c_str()), static_cast<std::uint64_t>(r.where.line));
+      const std::uint32_t at = places.intern(key, static_cast<std::uint32_t>(all.size()));
+      if (at == all.size()) all.push_back({&r, &w, false, false, 0});
+      place& p = all[at];
+      if (p.first->block != r.block && !differ_in_numbers(p.first->block, r.block)) continue;
+      const core::stable_key name = core::combine(key, core::key_of(r.block.c_str()));
+      if (names.intern(name, number) == number) ++number, ++p.names;
+      if (p.of != &w) p.late = p.waiting = false;
+      p.of = &w;
+      const bool matters = std::fabs(r.seconds()) >= 0.25 * w.seconds;
+      p.late = p.late || (matters && r.waiter_visits <= 0);
+      p.waiting = p.waiting || (matters && r.causer_visits <= 0);
+      if ((p.late && p.waiting) || p.names > 20)
+        return base::joined({"names of regions at ", code_text(r.where), " differ in a number, as ", p.first->block, " and ",
+                             r.block, " do: code is compared by name, so that the same code counts as other code"});
+    }
+  return {};
+}
+
+}  // namespace reports
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/report/picture_rows.hpp
 #ifndef WHYWAIT_REPORT_PICTURE_ROWS_HPP
 #define WHYWAIT_REPORT_PICTURE_ROWS_HPP
@@ -62298,6 +62388,8 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
   out.ledger.overhead.error_seconds += out.run.poll_seconds + out.run.compare_seconds;
   out.verdict = detail::verdict_of(found, resolve, said, out.run.first_comers);
   out.problems = detail::advice_of(said.problems);
+  std::string numbered = numbered_regions(out.waits);
+  if (!numbered.empty()) out.run.warnings.push_back(std::move(numbered));
   out.run.undescribed_seconds = base::seconds_of(undescribed_ns);
   out.run.unexplained_seconds = base::seconds_of(remainder_ns + std::max<std::int64_t>(unlisted_ns, 0));
   return out;

@@ -12,6 +12,7 @@
 #include <whywait/report/merge_lines.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/name_resolver.hpp>
+#include <whywait/report/numbered_regions.hpp>
 #include <whywait/report/picture_rows.hpp>
 #include <whywait/rules/finding.hpp>
 
@@ -139,6 +140,8 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
   out.ledger.overhead.error_seconds += out.run.poll_seconds + out.run.compare_seconds;
   out.verdict = detail::verdict_of(found, resolve, said, out.run.first_comers);
   out.problems = detail::advice_of(said.problems);
+  std::string numbered = numbered_regions(out.waits);
+  if (!numbered.empty()) out.run.warnings.push_back(std::move(numbered));
   out.run.undescribed_seconds = base::seconds_of(undescribed_ns);
   out.run.unexplained_seconds = base::seconds_of(remainder_ns + std::max<std::int64_t>(unlisted_ns, 0));
   return out;

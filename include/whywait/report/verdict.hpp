@@ -273,9 +273,10 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
     const std::string code = code_text(v.where);
     const std::string name = !unmarked           ? (code.empty() ? v.block : base::joined({v.block, " (", code, ")"}))
-                             : b.after && v.from ? "the code after " + base::brief_call_text(*v.from)
-                             : b.pieces > 1      ? "unmarked code, above all " + between_text(v)
-                                                 : "the code " + between_text(v);
+                             : b.after && v.from ? (v.from->call == "omp parallel" ? "the code in " : "the code after ") +
+                                                       base::brief_call_text(*v.from)
+                             : b.pieces > 1 ? "unmarked code, above all " + between_text(v)
+                                            : "the code " + between_text(v);
     const bool one_other = b.ranks - std::max(b.slow_ranks, 1) == 1;
     if (by_item) {
       v.claim =

@@ -183,12 +183,13 @@ class expression_compiler {
       for (std::size_t c = 0; c < row.visible; ++c)
         if (const std::string& candidate = (*row.columns)[c].name; row.name == n.qualifier) near.offer(candidate);
         else if (candidate == n.text && n.qualifier.empty() && owner == nullptr) owner = &row;
-    using words = std::initializer_list<std::string_view>;
-    const words of_member = {"the member '", n.qualifier, "' has no parameter '", n.text, "'"};
-    const words of_subject = {"the ", names_->subject, " has no parameter '", n.text, "'"};
-    const words message = n.qualifier.empty() ? of_subject : of_member;
-    if (owner == nullptr) return report(code::unknown_parameter, n, message, near);
-    return report(code::unknown_parameter, n, message, base::joined({"did you mean ", owner->name, ".", n.text, "?"}));
+    const bool of = !n.qualifier.empty();
+    const std::initializer_list<std::string_view> message = {of ? "the member '" : "the ", of ? n.qualifier : names_->subject,
+                                                             of ? "' has no parameter '" : " has no parameter '", n.text, "'"};
+    if (owner == nullptr && n.text.compare(0, 4, "MPI_") != 0) return report(code::unknown_parameter, n, message, near);
+    return report(code::unknown_parameter, n, message,
+                  owner == nullptr ? base::joined({"a text stands in quotes: '", n.text, "'"})
+                                   : base::joined({"did you mean ", owner->name, ".", n.text, "?"}));
   }
 
   type binary(const node& n) {

@@ -78,7 +78,9 @@ class fact_maker {
     else if (d.kind == explain::block_kind::between)
       out.text = "the code between " + (d.since_init ? std::string(base::start_text()) : detail::call_of(d.from)) + " and " +
                  detail::call_of(d.where);
-    else if (d.kind == explain::block_kind::call) out.text = "the transfer in " + detail::call_of(d.where);
+    else if (d.kind == explain::block_kind::call)
+      out.text = (d.where != nullptr && d.where->call.compare(0, 4, "MPI_") == 0 ? "the transfer in " : "the time in ") +
+                 detail::call_of(d.where);
     else out.text = base::shorten_middle(base::printable(d.name), 48);
     return out;
   }
@@ -248,6 +250,7 @@ class fact_maker {
     if (locked) balanced_ns = 0;  // others cannot run it at the same time
     w.time("shorter", std::max(avoidable, balanced_ns));
     avoidable = std::max(std::min(avoidable, bounds_.by_order(e.why)), balanced_ns);
+    w.time("balanced", balanced_ns);
     w.time("avoidable", avoidable).set("ranks", ranks_).set("threads", threads_in(e));
     w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));
     // Without facts about the program it may work before its sends.

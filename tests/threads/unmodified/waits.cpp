@@ -3,6 +3,7 @@
 //   critical   four OpenMP threads that spend most time in a critical section; --corrected: outside it
 //   rounds     four threads in each round, of which one takes longest; --corrected: as long as the others
 //   beside     two threads wait for the lock of a third one, which takes longer than they do
+//   polls      a thread looks every 15 ms whether another one has asked for something
 //   workers    two threads run one function, the main thread and one that it begins, which takes longer; --corrected: as long
 //   stages     a thread each reads, changes and writes items; changing takes longest; --corrected: two threads change
 #include <pthread.h>
@@ -59,6 +60,28 @@ void beside() {
   one.join();
   other.join();
   writer.join();
+}
+
+void polls() {
+  std::mutex lock;
+  std::condition_variable asked, answered;
+  int request = -1, answer = -1;
+  std::thread server([&] {
+    for (int n = 0; n != 20; ++n) {
+      std::unique_lock<std::mutex> guard(lock);
+      while (request != n) asked.wait_for(guard, std::chrono::milliseconds(15));
+      nap(2);
+      answer = n;
+      answered.notify_one();
+    }
+  });
+  for (int n = 0; n != 20; ++n) {
+    nap(4);
+    std::unique_lock<std::mutex> guard(lock);
+    request = n;
+    answered.wait(guard, [&] { return answer == n; });
+  }
+  server.join();
 }
 
 pthread_barrier_t together;
@@ -143,6 +166,7 @@ int main(int argc, char** argv) {
   const auto begin = std::chrono::steady_clock::now();
   if (what == "critical") critical(corrected);
   else if (what == "rounds") rounds(corrected);
+  else if (what == "polls") polls();
   else if (what == "workers") workers(corrected);
   else if (what == "stages") stages(corrected);
   else beside();

@@ -168,6 +168,15 @@ whywait::base::vector<scenario> scenarios() {
                        .set("longest", 0.02)
                        .set("duration", nearly ? 0.39 : 0.9);
                  }});
+  all.push_back({"unnotified_wait", [](rules::event_store& s, rules::trouble&, bool nearly) {
+                   wait_fact(s, "condition_variable")
+                       .set("top", nearly ? "the time in pthread_cond_wait (queue.cpp:20)"
+                                          : "the time in pthread_cond_timedwait (queue.cpp:20)")
+                       .set("top_kind", "call")
+                       .set("top_duration", 1.5)
+                       .set("blocks", "")
+                       .set("blocks_count", 0);
+                 }});
   all.push_back({"lost_wakeup", [](rules::event_store& s, rules::trouble&, bool nearly) {
                    rules::row_writer(s, "notified")
                        .set("site", "condition_variable::wait_for (queue.cpp:20)")

@@ -58,6 +58,11 @@ TEST_CASE("one run shows several errors, in every declaration") {
   CHECK(count(all, "whywait-R") >= 5);
 }
 
+TEST_CASE("the name of a call without quotes is a text that lacks them") {
+  const char* const rule = "declare problem for wait when operation = MPI_Allreduce parameters (name = \"x\", duration = 1 s);";
+  CHECK(says(sample::messages(rule), "a text stands in quotes: 'MPI_Allreduce'"));
+}
+
 TEST_CASE("each error has its number") {
   const struct {
     const char* number;

@@ -93,10 +93,13 @@ inline void two_columns(const page_context& p, const wait_entry& w) {
   const path_scale scale(w);
   out.put(
       "<div class=\"scroll\"><table class=\"paths\"><caption>What both sides ran since they were last in step, where it "
-      "differs; all $$ together</caption><thead><tr><th scope=\"col\" class=\"waiter\">$ <small>waited</small></th><th "
+      "differs");
+  if (w.count != 1) out.put("; all $ waits together", as_count(w.count));
+  out.put(
+      "</caption><thead><tr><th scope=\"col\" class=\"waiter\">$ <small>waited</small></th><th "
       "scope=\"col\">code</th><th scope=\"col\" class=\"late\">$ <small>came late</small></th><th scope=\"col\">late side "
       "more</th></tr></thead><tbody>",
-      as_count(w.count), as_markup(w.count == 1 ? " wait" : " waits"), words_for(w.waiters).text, words_for(w.causers).text);
+      words_for(w.waiters).text, words_for(w.causers).text);
   bool lead_named = false;
   for (const residual_entry& r : w.residual) {
     residual_row(p, r, scale, {!lead_named, true, false, false, &w});

@@ -48,6 +48,19 @@ declare problem for condition_variable parameters (
   duration = w.duration,
   saving = w.avoidable );
 
+# Others wait for a thread that waits itself, until its time runs out.
+declare composite event unnotified member ( wait as w )
+  when w.pattern != 'join' and w.top_kind = 'call' and (contains(w.top, 'timedwait') or contains(w.top, 'wait_for') or contains(w.top, 'wait_until'));
+declare problem for unnotified parameters (
+  name = "unnotified_wait",
+  instead_of = "condition_variable, semaphore, future, latch, thread_barrier, mutex_contention",
+  root = "{w.top}",
+  description = "{w.late_ranks} came late because of {w.top}, which no notification ended, while {w.waiting_ranks} waited in {w.operation}.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others} because of {w.top}, which no notification ended: notifying it",
+  advice = "notify {w.late_ranks} when there is something to do, instead of letting it wait until its time runs out",
+  duration = w.duration,
+  saving = min(w.avoidable, w.top_duration) );
+
 # The notification is missing, or comes before the condition is true: the thread goes on only because its time runs out.
 declare problem for notified when missed_duration > 0 s parameters (
   name = "lost_wakeup",
@@ -94,7 +107,7 @@ declare problem for thread_barrier parameters (
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together"),
   advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "spread the work of {w.blocks} evenly over the threads, or let them go on without each other if no data depends on {w.operation}"),
   duration = w.duration,
-  saving = if(w.threads > 1, w.avoidable * (1 - 1 / w.threads), w.avoidable) );
+  saving = if(w.threads > 1, max(w.avoidable * (1 - 1 / w.threads), w.balanced), w.avoidable) );
 
 declare composite event latch member ( wait as w ) when w.pattern = 'latch';
 declare problem for latch parameters (
@@ -135,7 +148,7 @@ declare problem for join parameters (
   advice = if(w.blocks_count > 0, "let {w.waiting_ranks} do a part of {w.blocks}", "let {w.waiting_ranks} also work")
            + " before waiting, or divide it among more threads",
   duration = w.duration,
-  saving = if(w.threads > 1, w.avoidable * (1 - 1 / w.threads), w.avoidable) );
+  saving = if(w.threads > 1, max(w.avoidable * (1 - 1 / w.threads), w.balanced), w.avoidable) );
 )rules";
 }
 
