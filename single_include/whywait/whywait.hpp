@@ -46486,8 +46486,9 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// Functions and lines of call sites that were read from debug information: about 80 bytes per site.
+/// Functions and lines of call sites that were read from debug information: about 80 bytes per site, 16 per caller.
 struct call_sources {
+  base::key_map callers;  ///< return addresses in functions that call thread primitives; 1: of a library, which begins a thread
   base::key_map places;  ///< index in `sources` by key of the call site
   base::pod_vector<explain::source_keys> sources;
 };
@@ -46498,11 +46499,13 @@ struct call_sources {
 class process_names final : public explain::function_names {
  public:
   /// Sets the keys in `all.history`. `sources` is code that the compiler counted or timed, or null; `code` its blocks,
-  /// or null; `modules` the modules of the process if it is another one, or null. All of them and `all` must outlive
-  /// this object.
+  /// or null; `modules` the modules of the process if it is another one, or null. `known`: what was read for
+  /// earlier objects, so that each call site and caller is read once for all; null: for this object alone. All of them and `all` must
+  /// outlive this object. Of several threads it reads debug information if callers are not known.
   process_names(process_records& all, const core::site_table& sites, const core::code_source* sources = nullptr,
-                const coverage::code_blocks* code = nullptr, const reports::module_list* modules = nullptr)
-      : sites_(sites), code_(code), modules_(modules) {
+                const coverage::code_blocks* code = nullptr, const reports::module_list* modules = nullptr,
+                call_sources* known = nullptr)
+      : sites_(sites), code_(code), modules_(modules), remembered_(known) {
     functions_.resize(sites_.size());
     for (const core::code_source* s = sources; s != nullptr; s = s->next)
       for (std::uint32_t f = 0; s->what == core::code_source::kind::functions && f < s->function_count; ++f)
@@ -46514,9 +46517,6 @@ class process_names final : public explain::function_names {
     for (std::size_t i = 0; i != all.threads.size(); ++i) add_calls(all.history.locations[i], all.threads[i].sites);
     for (std::size_t i = 0; i != all.threads.size(); ++i) join_regions(all.history.locations[i], all.threads[i].sites);
   }
-
-  /// `source_of` then reads each call site once for all objects that share `known`, which must outlive this object.
-  void remember_in(call_sources& known) noexcept { remembered_ = &known; }
 
   /// Places of the `keys` that this process recorded. Reads debug information.
   base::names names_of(const base::vector<core::stable_key>& keys) const {
@@ -46602,7 +46602,8 @@ class process_names final : public explain::function_names {
   // calls are named without the caller, which only tells the threads apart. A thread that has two callers of a call is in a function
   // that serves others, and that ends the function with which the thread begins (a tail call leaves no caller).
   void find_shared_starts(const process_records& all) {
-    base::key_map callers;  // 1: begins a thread
+    call_sources own;
+    base::key_map& callers = remembered_ != nullptr ? remembered_->callers : own.callers;
     for (std::uint32_t t = 0; t != all.threads.size(); ++t) {
       const record::call_site_table* const sites = all.threads[t].sites;
       for (std::uint32_t number = 1; sites != nullptr && number < sites->size(); ++number) {
@@ -46777,7 +46778,7 @@ class process_names final : public explain::function_names {
   base::pod_vector<parallel_region> regions_;  // of OpenMP, by call site
   base::key_map starts_;  // indices in start_calls_ by call_without_caller; see find_shared_starts
   base::pod_vector<start_call> start_calls_;
-  call_sources* remembered_ = nullptr;
+  call_sources* remembered_;
   mutable std::unique_ptr<reports::symboliser> symbols_;
 };
 
@@ -61273,13 +61274,12 @@ class epoch {
     }
     for (const core::location_history& l : all_.history.locations) so_far_.run.first_comers += answered_first_comers(l);
     find_code();
-    names_.reset(
-        new process_names(all_, process.registry->sites, process.registry->sources, left_out_ ? nullptr : so_far_.code.get()));
+    names_.reset(new process_names(all_, process.registry->sites, process.registry->sources,
+                                   left_out_ ? nullptr : so_far_.code.get(), nullptr, &so_far_.sources));
     settings_.maps = process.output[0] != '\0';
     settings_.clock_error_ns = clock_error_ns_;
     settings_.threshold_ns = std::max(settings_.threshold_ns, 2 * settings_.clock_error_ns);
     settings_.clocks = &clocks::virtual_clocks;
-    names_->remember_in(so_far_.sources);
     settings_.functions = names_.get();
     update_questions(so_far_.asked, process, *names_, team_);
     settings_.questions = so_far_.asked.clocks;
@@ -62504,7 +62504,8 @@ inline reports::result partial_result(mpi::state& process, const finalize::team&
   clock.error_ns = std::numeric_limits<double>::quiet_NaN();  // not compared with other ranks
   process_records records = collect(process, clock);
   records.span_whole_run();
-  const process_names own(records, process.registry->sites, process.registry->sources, so_far.code.get());
+  const process_names own(records, process.registry->sites, process.registry->sources, so_far.code.get(), nullptr,
+                          &so_far.sources);
   reports::run_facts facts = gather_facts(process, records, so_far.run, all);
   const base::names names = gather_names(keys_to_name(so_far.found), own, all);
   if (process.rank != 0) return {};

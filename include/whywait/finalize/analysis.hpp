@@ -109,7 +109,8 @@ inline reports::result partial_result(mpi::state& process, const finalize::team&
   clock.error_ns = std::numeric_limits<double>::quiet_NaN();  // not compared with other ranks
   process_records records = collect(process, clock);
   records.span_whole_run();
-  const process_names own(records, process.registry->sites, process.registry->sources, so_far.code.get());
+  const process_names own(records, process.registry->sites, process.registry->sources, so_far.code.get(), nullptr,
+                          &so_far.sources);
   reports::run_facts facts = gather_facts(process, records, so_far.run, all);
   const base::names names = gather_names(keys_to_name(so_far.found), own, all);
   if (process.rank != 0) return {};

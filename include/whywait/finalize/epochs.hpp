@@ -126,13 +126,12 @@ class epoch {
     }
     for (const core::location_history& l : all_.history.locations) so_far_.run.first_comers += answered_first_comers(l);
     find_code();
-    names_.reset(
-        new process_names(all_, process.registry->sites, process.registry->sources, left_out_ ? nullptr : so_far_.code.get()));
+    names_.reset(new process_names(all_, process.registry->sites, process.registry->sources,
+                                   left_out_ ? nullptr : so_far_.code.get(), nullptr, &so_far_.sources));
     settings_.maps = process.output[0] != '\0';
     settings_.clock_error_ns = clock_error_ns_;
     settings_.threshold_ns = std::max(settings_.threshold_ns, 2 * settings_.clock_error_ns);
     settings_.clocks = &clocks::virtual_clocks;
-    names_->remember_in(so_far_.sources);
     settings_.functions = names_.get();
     update_questions(so_far_.asked, process, *names_, team_);
     settings_.questions = so_far_.asked.clocks;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 
 using namespace whywait;
@@ -33,6 +34,12 @@ struct only_address {
   const void* address;
   static const void* read(const call_site::return_slot&) { return nullptr; }
   static record::found_caller find(std::uint32_t) { return {}; }
+};
+
+struct with_caller {
+  const void *address, *caller;
+  const void* read(const call_site::return_slot&) const { return caller; }
+  record::found_caller find(std::uint32_t) const { return {caller, {}}; }
 };
 
 /// A process whose only thread called MPI_Send in two functions.
@@ -72,20 +79,51 @@ TEST_CASE("a source is read once for all epochs that remember it") {
   finalize::call_sources known;
   explain::source_keys first;
   {
-    finalize::process_names names(p.all, p.sites);
-    names.remember_in(known);
+    finalize::process_names names(p.all, p.sites, nullptr, nullptr, nullptr, &known);
     first = names.source_of(p.key(1));
     CHECK(known.sources.size() == 1);
     CHECK(names.source_of(p.key(1)).function == first.function);
     CHECK(known.sources.size() == 1);
   }
   known.sources[0].line = 4711;  // what debug information cannot say
-  finalize::process_names names(p.all, p.sites);
-  names.remember_in(known);
+  finalize::process_names names(p.all, p.sites, nullptr, nullptr, nullptr, &known);
   CHECK(names.source_of(p.key(1)).function == first.function);
   CHECK(names.source_of(p.key(1)).line == 4711);
   CHECK(names.source_of(p.key(2)).function != first.function);
   CHECK(known.sources.size() == 2);
+}
+
+TEST_CASE("a call in a function that the main thread calls and another begins with has one name") {
+  process p;
+  call_site_table others;
+  REQUIRE(others.open());
+  const void* const worker = p.calls[1].address;  // in a function of the program
+  const void* const program = p.calls[2].address;
+  const void* const library = reinterpret_cast<const char*>(&std::qsort) + 1;  // of the C library, which begins threads
+  const auto add = [](call_site_table& sites, const void* caller, mpi_call call, const void* address) {
+    return sites.find_or_add(with_caller{address, caller}, call, no_regions{});
+  };
+  const auto waits = add(p.calls, program, mpi_call::pthread_barrier_wait, worker);
+  const auto sends = add(p.calls, program, mpi_call::Send, worker);
+  const auto locks = add(p.calls, program, mpi_call::pthread_mutex_lock, worker);
+  const auto waits_there = add(others, library, mpi_call::pthread_barrier_wait, worker);
+  const auto sends_there = add(others, library, mpi_call::Send, worker);
+  const auto locks_there = add(others, library, mpi_call::pthread_mutex_lock, worker);  // a tail call
+  add(others, worker, mpi_call::pthread_mutex_lock, worker);  // and from a function of the program: it serves several
+  p.all.history.locations.resize(2);
+  p.all.threads.resize(2);
+  p.all.threads[1].sites = &others;
+  finalize::call_sources known;
+  finalize::process_names names(p.all, p.sites, nullptr, nullptr, nullptr, &known);
+  const auto there = [&p](std::uint32_t number) { return p.all.history.locations[1].call_sites[number]; };
+  CHECK(there(waits_there) == p.key(waits));
+  CHECK(there(sends_there) != p.key(sends));
+  CHECK(there(locks_there) != p.key(locks));
+  known.callers = base::key_map();  // had the caller not been known to begin a thread
+  known.callers.intern(reinterpret_cast<std::uintptr_t>(library), 0);
+  known.callers.intern(reinterpret_cast<std::uintptr_t>(program), 0);
+  finalize::process_names unknown(p.all, p.sites, nullptr, nullptr, nullptr, &known);
+  CHECK(there(waits_there) != p.key(waits));
 }
 
 TEST_CASE("the code of a parallel region is the same on the thread that begins it and on the others") {
