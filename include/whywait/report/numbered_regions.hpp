@@ -44,7 +44,7 @@ inline std::string numbered_regions(const base::vector<wait_entry>& waits) {
   struct place {
     const residual_entry* first;
     const wait_entry* of;  // the wait that was seen last
-    bool late, waiting;  // in it, a region was on this side only
+    const residual_entry *late, *waiting;  // regions that were on one side of it only; null: none
     std::uint32_t names;
   };
   base::key_map places, names;
@@ -55,19 +55,21 @@ inline std::string numbered_regions(const base::vector<wait_entry>& waits) {
       if (r.kind != "region" || r.where.line <= 0) continue;
       const core::stable_key key = core::combine(core::key_of(r.where.file.c_str()), static_cast<std::uint64_t>(r.where.line));
       const std::uint32_t at = places.intern(key, static_cast<std::uint32_t>(all.size()));
-      if (at == all.size()) all.push_back({&r, &w, false, false, 0});
+      if (at == all.size()) all.push_back({&r, &w, nullptr, nullptr, 0});
       place& p = all[at];
       if (p.first->block != r.block && !differ_in_numbers(p.first->block, r.block)) continue;
       const core::stable_key name = core::combine(key, core::key_of(r.block.c_str()));
       if (names.intern(name, number) == number) ++number, ++p.names;
-      if (p.of != &w) p.late = p.waiting = false;
+      if (p.of != &w) p.late = p.waiting = nullptr;
       p.of = &w;
       const bool matters = std::fabs(r.seconds()) >= 0.25 * w.seconds;
-      p.late = p.late || (matters && r.waiter_visits <= 0);
-      p.waiting = p.waiting || (matters && r.causer_visits <= 0);
-      if ((p.late && p.waiting) || p.names > 20)
-        return base::joined({"names of regions at ", code_text(r.where), " differ in a number, as ", p.first->block, " and ",
-                             r.block, " do: code is compared by name, so that the same code counts as other code"});
+      if (matters && r.waiter_visits <= 0) p.late = &r;
+      if (matters && r.causer_visits <= 0) p.waiting = &r;
+      const bool swapped = p.late != nullptr && p.waiting != nullptr && p.late->block != p.waiting->block;
+      if (swapped || p.names > 20)
+        return base::joined({"names of regions at ", code_text(r.where), " differ in a number, as ",
+                             swapped ? p.late->block : p.first->block, " and ", swapped ? p.waiting->block : r.block,
+                             " do: code is compared by name, so that the same code counts as other code"});
     }
   return {};
 }

@@ -1,10 +1,10 @@
 #include <whywait/finalize/process_names.hpp>
 
 #include <doctest/doctest.h>
+#include <gnu/libc-version.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 using namespace whywait;
@@ -99,7 +99,8 @@ TEST_CASE("a call in a function that the main thread calls and another begins wi
   REQUIRE(others.open());
   const void* const worker = p.calls[1].address;  // in a function of the program
   const void* const program = p.calls[2].address;
-  const void* const library = reinterpret_cast<const char*>(&std::qsort) + 1;  // of the C library, which begins threads
+  const void* const library =
+      reinterpret_cast<const char*>(&gnu_get_libc_version) + 1;  // of the C library, which begins threads
   const auto add = [](call_site_table& sites, const void* caller, mpi_call call, const void* address) {
     return sites.find_or_add(with_caller{address, caller}, call, no_regions{});
   };

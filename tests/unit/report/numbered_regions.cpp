@@ -44,6 +44,8 @@ TEST_CASE("regions of one line whose names have the number of the rank are the s
         "names of regions at solve.cpp:8 differ in a number, as solve rank 1 and solve rank 0 do: code is compared by name, so "
         "that "
         "the same code counts as other code");
+  CHECK(said({region("solve", 8, 100, 0, 2), region("solve", 8, 0, 100, -1)})
+            .empty());  // of waits in which now one side has more
   CHECK(said({region("level 1", 8, 100, 100, 2), region("level 2", 8, 100, 100, -1)}).empty());
   CHECK(said({region("level 2", 8, 100, 0, 0.9), region("level 1", 8, 0, 10, -0.1)}).empty());
   CHECK(said({region("solve 1", 8, 100, 0, 2), region("solve 2", 9, 0, 100, -1)}).empty());
