@@ -200,8 +200,7 @@ struct remark_parts {
   bool lead = true;  ///< by how many visits one side was ahead
   bool inherited = true;
   bool average = false;  ///< slower "on average", not "each", as where waits differ in length (wait_entry::uneven)
-  bool summed =
-      false;  ///< over kinds of waits that follow from each other, so that a visit counts several times: "more visits"
+  bool summed = false;  ///< over kinds of waits, in several of which a visit may count: "more visits", without a number
   const wait_entry* of = nullptr;  ///< the waits; null: not known. With fewer visits than waits: slower "in all"
 };
 

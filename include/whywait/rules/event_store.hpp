@@ -126,8 +126,10 @@ class row_writer {
     const std::uint32_t number = store_->texts().intern(value);
     return put(name, type::kind::text, number == text_pool::none ? 0 : number);
   }
-  row_writer& set(std::string_view name, const char* value) { return set(name, std::string_view(value)); }
-  row_writer& set(std::string_view name, const std::string& value) { return set(name, std::string_view(value)); }
+  [[gnu::noinline]] row_writer& set(std::string_view name, const char* value) { return set(name, std::string_view(value)); }
+  [[gnu::noinline]] row_writer& set(std::string_view name, const std::string& value) {
+    return set(name, std::string_view(value));
+  }
   template <class Integer>
   row_writer& set(std::string_view name, Integer value) {
     return count(name, static_cast<std::int64_t>(value));
