@@ -4845,9 +4845,45 @@ void sort_by_record(List& list, std::size_t records, pod_vector<std::uint32_t>& 
   sort_by_number(list.data(), list.size(), records + 1, number, room);
 }
 
+namespace detail {
+using number_joins = bool (*)(const void* context, std::size_t first, std::size_t other);
+
+// The part of join_neighbours that does not depend on the type of elements that are plain bytes.
+[[gnu::noinline]] inline std::size_t join_bytes(void* list, std::size_t size, number_joins joins, const void* context,
+                                                std::size_t element) {
+  unsigned char* const bytes = static_cast<unsigned char*>(list);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i != size; ++i) {
+    if (kept != 0 && joins(context, kept - 1, i)) continue;
+    if (kept != i) std::memcpy(bytes + kept * element, bytes + i * element, element);
+    ++kept;
+  }
+  return kept;
+}
+
+template <class T, class Same, class Add>
+struct list_join {
+  static bool joins(const void* context, std::size_t first, std::size_t other) {
+    const list_join& join = *static_cast<const list_join*>(context);
+    if (!(*join.same)(join.list[first], join.list[other])) return false;
+    (*join.add)(join.list[first], join.list[other]);
+    return true;
+  }
+  T* list;
+  const Same* same;
+  const Add* add;
+};
+}  // namespace detail
+
 /// Brings together neighbours for which `same(first, other)` holds: `add(first, other)`, and the other goes. O(n).
 template <class List, class Same, class Add>
 void join_neighbours(List& list, const Same& same, const Add& add) {
+  using element = typename List::value_type;
+  if constexpr (std::is_trivially_copyable<element>::value) {
+    const detail::list_join<element, Same, Add> join{list.data(), &same, &add};
+    list.resize(detail::join_bytes(list.data(), list.size(), &join.joins, &join, sizeof(element)));
+    return;
+  }
   std::size_t kept = 0;
   for (std::size_t i = 0; i != list.size(); ++i) {
     if (kept != 0 && same(list[kept - 1], list[i])) {

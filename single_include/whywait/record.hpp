@@ -1981,7 +1981,7 @@ class kept_file {
     return pages == MAP_FAILED ? nullptr : pages;
   }
 
-  void keep_locked(char* pages, size_t bytes) noexcept {
+  __attribute__((noinline)) void keep_locked(char* pages, size_t bytes) noexcept {
     if (bytes == 0 || header_->stopped != 0 || !is_open()) return;
     kept_extent* entry = free_ != 0 ? free_extent(bytes) : nullptr;
     const bool again = entry != nullptr;
@@ -2095,6 +2095,26 @@ class kept_file {
 namespace whywait {
 inline namespace v0 {
 namespace core {
+
+namespace detail {
+// What does not depend on the type of the events, once per chunk.
+
+// Memory for a chunk, in the file of `budget` if it has one; null if the budget or the system has none left.
+__attribute__((noinline)) inline void* take_chunk(memory_budget& budget, page_supply& supply, size_t bytes) noexcept {
+  if (!budget.take(bytes)) return nullptr;
+  kept_file* const keeper = budget.keeper();
+  const bool kept = keeper != nullptr && keeper->is_open();
+  void* const pages = kept ? map_pages(bytes, false) : supply.take(bytes, budget.left() >= page_supply::slab_bytes);
+  if (pages == nullptr) budget.give_back(bytes);
+  else if (kept) keeper->keep(pages, bytes);
+  return pages;
+}
+// The table of chunks is kept as well, page by page, because readers start there.
+__attribute__((noinline)) inline void keep_table(memory_budget& budget, void* table, size_t used, size_t& kept,
+                                                 size_t reserved) noexcept {
+  if (budget.keeper() != nullptr) budget.keeper()->keep_up_to(table, used, kept, 4096, reserved);
+}
+}  // namespace detail
 
 /// Events of one thread in chunks, written without lock, allocation or system call in the common case (about
 /// 1 ns: claim, fill, publish). One thread writes; any number may read undrained events by index (`view`), or
@@ -2324,23 +2344,13 @@ class event_buffer {
   }
 
   Event* new_chunk() noexcept {
-    if (owned_ == max_chunks || !budget_->take(chunk_bytes)) return nullptr;
-    const bool kept = budget_->keeper() != nullptr && budget_->keeper()->is_open();
-    void* const pages =
-        kept ? map_pages(chunk_bytes, false) : supply_.take(chunk_bytes, budget_->left() >= page_supply::slab_bytes);
-    if (pages == nullptr) {
-      budget_->give_back(chunk_bytes);
-      return nullptr;
-    }
-    if (kept) budget_->keeper()->keep(pages, chunk_bytes);
-    ++owned_;
+    void* const pages = owned_ != max_chunks ? detail::take_chunk(*budget_, supply_, chunk_bytes) : nullptr;
+    if (pages != nullptr) ++owned_;
     return static_cast<Event*>(pages);
   }
-  // The table of chunks is kept as well, page by page, because readers start there.
   void note_chunk(uint64_t number, Event* chunk) noexcept {
     const uint64_t place = number & (max_chunks - 1);
-    if (budget_->keeper() != nullptr)
-      budget_->keeper()->keep_up_to(chunks_, (place + 1) * sizeof(Event*), kept_table_, 4096, sizeof(Event*) * max_chunks);
+    detail::keep_table(*budget_, chunks_, (place + 1) * sizeof(Event*), kept_table_, sizeof(Event*) * max_chunks);
     chunks_[place] = chunk;
   }
   void free_chunk(Event* chunk) noexcept {

@@ -1601,7 +1601,7 @@ class kept_file {
     return pages == MAP_FAILED ? nullptr : pages;
   }
 
-  void keep_locked(char* pages, size_t bytes) noexcept {
+  __attribute__((noinline)) void keep_locked(char* pages, size_t bytes) noexcept {
     if (bytes == 0 || header_->stopped != 0 || !is_open()) return;
     kept_extent* entry = free_ != 0 ? free_extent(bytes) : nullptr;
     const bool again = entry != nullptr;
@@ -4981,6 +4981,26 @@ namespace whywait {
 inline namespace v0 {
 namespace core {
 
+namespace detail {
+// What does not depend on the type of the events, once per chunk.
+
+// Memory for a chunk, in the file of `budget` if it has one; null if the budget or the system has none left.
+__attribute__((noinline)) inline void* take_chunk(memory_budget& budget, page_supply& supply, size_t bytes) noexcept {
+  if (!budget.take(bytes)) return nullptr;
+  kept_file* const keeper = budget.keeper();
+  const bool kept = keeper != nullptr && keeper->is_open();
+  void* const pages = kept ? map_pages(bytes, false) : supply.take(bytes, budget.left() >= page_supply::slab_bytes);
+  if (pages == nullptr) budget.give_back(bytes);
+  else if (kept) keeper->keep(pages, bytes);
+  return pages;
+}
+// The table of chunks is kept as well, page by page, because readers start there.
+__attribute__((noinline)) inline void keep_table(memory_budget& budget, void* table, size_t used, size_t& kept,
+                                                 size_t reserved) noexcept {
+  if (budget.keeper() != nullptr) budget.keeper()->keep_up_to(table, used, kept, 4096, reserved);
+}
+}  // namespace detail
+
 /// Events of one thread in chunks, written without lock, allocation or system call in the common case (about
 /// 1 ns: claim, fill, publish). One thread writes; any number may read undrained events by index (`view`), or
 /// one thread drains, and its empty chunks are reused. `Policy` selects what happens when
@@ -5209,23 +5229,13 @@ class event_buffer {
   }
 
   Event* new_chunk() noexcept {
-    if (owned_ == max_chunks || !budget_->take(chunk_bytes)) return nullptr;
-    const bool kept = budget_->keeper() != nullptr && budget_->keeper()->is_open();
-    void* const pages =
-        kept ? map_pages(chunk_bytes, false) : supply_.take(chunk_bytes, budget_->left() >= page_supply::slab_bytes);
-    if (pages == nullptr) {
-      budget_->give_back(chunk_bytes);
-      return nullptr;
-    }
-    if (kept) budget_->keeper()->keep(pages, chunk_bytes);
-    ++owned_;
+    void* const pages = owned_ != max_chunks ? detail::take_chunk(*budget_, supply_, chunk_bytes) : nullptr;
+    if (pages != nullptr) ++owned_;
     return static_cast<Event*>(pages);
   }
-  // The table of chunks is kept as well, page by page, because readers start there.
   void note_chunk(uint64_t number, Event* chunk) noexcept {
     const uint64_t place = number & (max_chunks - 1);
-    if (budget_->keeper() != nullptr)
-      budget_->keeper()->keep_up_to(chunks_, (place + 1) * sizeof(Event*), kept_table_, 4096, sizeof(Event*) * max_chunks);
+    detail::keep_table(*budget_, chunks_, (place + 1) * sizeof(Event*), kept_table_, sizeof(Event*) * max_chunks);
     chunks_[place] = chunk;
   }
   void free_chunk(Event* chunk) noexcept {
@@ -19691,9 +19701,45 @@ void sort_by_record(List& list, std::size_t records, pod_vector<std::uint32_t>& 
   sort_by_number(list.data(), list.size(), records + 1, number, room);
 }
 
+namespace detail {
+using number_joins = bool (*)(const void* context, std::size_t first, std::size_t other);
+
+// The part of join_neighbours that does not depend on the type of elements that are plain bytes.
+[[gnu::noinline]] inline std::size_t join_bytes(void* list, std::size_t size, number_joins joins, const void* context,
+                                                std::size_t element) {
+  unsigned char* const bytes = static_cast<unsigned char*>(list);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i != size; ++i) {
+    if (kept != 0 && joins(context, kept - 1, i)) continue;
+    if (kept != i) std::memcpy(bytes + kept * element, bytes + i * element, element);
+    ++kept;
+  }
+  return kept;
+}
+
+template <class T, class Same, class Add>
+struct list_join {
+  static bool joins(const void* context, std::size_t first, std::size_t other) {
+    const list_join& join = *static_cast<const list_join*>(context);
+    if (!(*join.same)(join.list[first], join.list[other])) return false;
+    (*join.add)(join.list[first], join.list[other]);
+    return true;
+  }
+  T* list;
+  const Same* same;
+  const Add* add;
+};
+}  // namespace detail
+
 /// Brings together neighbours for which `same(first, other)` holds: `add(first, other)`, and the other goes. O(n).
 template <class List, class Same, class Add>
 void join_neighbours(List& list, const Same& same, const Add& add) {
+  using element = typename List::value_type;
+  if constexpr (std::is_trivially_copyable<element>::value) {
+    const detail::list_join<element, Same, Add> join{list.data(), &same, &add};
+    list.resize(detail::join_bytes(list.data(), list.size(), &join.joins, &join, sizeof(element)));
+    return;
+  }
   std::size_t kept = 0;
   for (std::size_t i = 0; i != list.size(); ++i) {
     if (kept != 0 && same(list[kept - 1], list[i])) {

@@ -191,7 +191,7 @@ class kept_file {
     return pages == MAP_FAILED ? nullptr : pages;
   }
 
-  void keep_locked(char* pages, size_t bytes) noexcept {
+  __attribute__((noinline)) void keep_locked(char* pages, size_t bytes) noexcept {
     if (bytes == 0 || header_->stopped != 0 || !is_open()) return;
     kept_extent* entry = free_ != 0 ? free_extent(bytes) : nullptr;
     const bool again = entry != nullptr;
