@@ -20452,6 +20452,12 @@ struct removed_call {
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
 };
 
+/// Two threads of which each waits for the other, and what the run would save if one of them never did.
+struct turn_taking {
+  core::stable_key one = 0, other = 0;  ///< the call sites in which they wait; 0: there is no question about any
+  std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
+};
+
 /// The efficiencies of POP (Rosas, Gimenez, Labarta 2014), 0 to 1: parallel = load_balance * communication and
 /// communication = serialisation * files * transfer. 0 if nothing was recorded. Useful is all time outside MPI calls.
 struct efficiencies {
@@ -21256,6 +21262,7 @@ struct outcome {
   base::vector<earlier_send> earlier_sends;  ///< largest saving first
   removed_call removal;  ///< of the barrier that ranks wait longest in
   removed_call no_locks;  ///< of all waits for locks; `site`: one of them
+  turn_taking turns;  ///< of the two threads that wait longest for each other
   base::vector<what_if_answer> savings;  ///< the most costly blocks twice as fast, largest saving first
   base::vector<what_if_answer>
       factors;  ///< options::maps: the first of them and the network, at other speeds; by block, factor
@@ -24132,6 +24139,55 @@ inline base::pod_vector<core::stable_key> locks_to_remove(const base::vector<exp
   base::pod_vector<core::stable_key> sites;
   for (const key_time& l : locks) sites.push_back(l.first);
   return sites;
+}
+
+/// The call sites of the two threads that wait longest for each other to hand something on, the shorter wait first: it is predicted
+/// what it saves if none waits in the first. Each is at least a twentieth of the waiting, and hardly another thread is in either.
+inline explain::turn_taking turns_to_end(const base::vector<explain::merged_class>& classes) {
+  constexpr std::size_t most = 32;  // directions that are compared
+  struct direction {
+    core::stable_key site;
+    std::int64_t waiter, causer;
+    std::int64_t ns;
+  };
+  base::vector<direction> all;
+  base::vector<key_time> sites;  // with the waits of all threads
+  std::int64_t all_ns = 0;
+  for (const explain::merged_class& c : classes) {
+    all_ns += c.sum.wait_ns;
+    if (c.sum.why != explain::pattern::condition_variable && c.sum.why != explain::pattern::semaphore) continue;
+    sites.emplace_back(c.sum.operation, c.sum.wait_ns);
+    if (c.sum.waiters.size() != 1 || c.sum.causers.size() != 1) continue;
+    const explain::location_share &w = c.sum.waiters[0], &l = c.sum.causers[0];
+    all.push_back({c.sum.operation, explain::thread_of_rank{w.rank, w.thread}.number(),
+                   explain::thread_of_rank{l.rank, l.thread}.number(), c.sum.wait_ns});
+  }
+  add_up(sites);
+  base::sort_and_join(
+      all,
+      [](const direction& a, const direction& b) {
+        if (a.site != b.site) return a.site < b.site;
+        return a.waiter != b.waiter ? a.waiter < b.waiter : a.causer < b.causer;
+      },
+      [](direction& to, const direction& d) { to.ns += d.ns; });
+  base::small_stable_sort(all, [](const direction& a, const direction& b) { return a.ns > b.ns; });
+  if (all.size() > most) all.resize(most);
+  const auto alone = [&sites](const direction& d) {
+    for (const key_time& s : sites)
+      if (s.first == d.site) return 10 * d.ns >= 9 * s.second;
+    return false;
+  };
+  explain::turn_taking turns;
+  std::int64_t longest_ns = all_ns / 20;
+  for (const direction& a : all) {
+    for (const direction& b : all) {
+      if (a.waiter != b.causer || a.causer != b.waiter || a.ns > b.ns || a.site == b.site || a.ns <= longest_ns) continue;
+      if (!alone(a) || !alone(b)) continue;
+      longest_ns = a.ns;
+      turns = {a.site, b.site, 0};
+    }
+  }
+  return turns;
 }
 
 }  // namespace clocks
@@ -27827,6 +27883,8 @@ class clock_stage final : public explain::rank_clocks {
     put(out, barrier_ = barrier_to_remove(merging_->merged_classes()));
     locks_ = locks_to_remove(merging_->merged_classes());
     put_all(out, locks_);
+    turns_ = turns_to_end(merging_->merged_classes());
+    put(out, turns_.one);
     if (!settings_->maps) return out;
     const base::packet guess = guess_further_speeds(path, blocks);
     out.insert(out.end(), guess.begin(), guess.end());
@@ -27893,6 +27951,7 @@ class clock_stage final : public explain::rank_clocks {
       if (&lock == locks.data()) add(all, never);
       else all.back().changes.push_back(never);
     }
+    if (const auto turn = in.get<core::stable_key>()) add(all, {explain::call_key(turn), 1.0, -1, false, true});
     for (std::size_t i = 0; i != balances_.size(); ++i) add(all, {balances_[i].block, 1.0, static_cast<std::int32_t>(i)});
     return all;
   }
@@ -27991,6 +28050,10 @@ class clock_stage final : public explain::rank_clocks {
       return a.saving_ns > b.saving_ns;
     });
     std::size_t moved = balanced;
+    if (turns_.one != 0) {
+      --moved;
+      result.turns = {turns_.one, turns_.other, total_ns_ - ends_[moved]};
+    }
     if (!locks_.empty()) {
       --moved;
       result.no_locks = {locks_[0], total_ns_ - ends_[moved]};
@@ -28088,6 +28151,7 @@ class clock_stage final : public explain::rank_clocks {
   base::pod_vector<explain::earlier_send> sends_;  ///< on rank 0: the questions before those, one for each block
   core::stable_key barrier_ = 0;  ///< on rank 0: the call site of the question after those, or 0
   base::pod_vector<core::stable_key> locks_;  ///< on rank 0: the call sites of the question after that; empty: none
+  explain::turn_taking turns_;  ///< on rank 0: of the question after that
   base::pod_vector<explain::balance_answer> balances_;  ///< the last questions
   balanced_time balanced_;
   slow_ranks slow_;
@@ -30364,7 +30428,7 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
   auto& [waits, meanings, locations, records, waiting_ns, paused_ns, location_ns, longest_ns, clock_violations, unmatched,
          fault_ns, progress, total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends,
-         removal, no_locks, savings, factors, maps] = run;
+         removal, no_locks, turns, savings, factors, maps] = run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
   locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
@@ -30422,6 +30486,8 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   else if (removal.saving_ns < epoch.removal.saving_ns) removal = epoch.removal;
   if (no_locks.site == 0) no_locks.site = epoch.no_locks.site;
   no_locks.saving_ns += epoch.no_locks.saving_ns;
+  if (turns.one == epoch.turns.one && turns.other == epoch.turns.other) turns.saving_ns += epoch.turns.saving_ns;
+  else if (turns.saving_ns < epoch.turns.saving_ns) turns = epoch.turns;
   // A block without a question in one epoch counts as no saving there, so the sum is a lower bound.
   add_by(
       savings, epoch.savings, [](const what_if_answer& a) { return a.question.changes[0].block; },
@@ -39470,6 +39536,10 @@ class fact_maker {
     w.time("other_ready_duration", e.other_ready_ns);
     if (const explain::removed_call& r = found_.removal; r.site == e.operation && e.why == explain::pattern::wait_at_barrier)
       w.time("without_saving", r.saving_ns).set("without_share", ratio(r.saving_ns, found_.longest_ns));
+    if (const explain::turn_taking& t = found_.turns; t.one != 0 && (t.one == e.operation || t.other == e.operation)) {
+      const std::string one = detail::call_of(names_.place(t.one)), other = detail::call_of(names_.place(t.other));
+      w.set("turns", base::joined({one, " and ", other})).time("turns_saving", t.saving_ns);
+    }
     w.time("indirect", e.inherited_wait_ns()).time("unexplained", e.unexplained_ns);
     w.set("operation", detail::call_of(operation)).set("operation_call", base::printable(operation_call));
     w.set("cause", detail::call_of(cause)).set("cause_call", base::printable(cause != nullptr ? cause->call : std::string()));
@@ -40054,8 +40124,9 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "
        "waiting_ranks top top_kind top_unit top_place top_branch lead excess code_thread code_nouns earlier_sends "
        "earlier_ranks "
-       "late_others because;"
-       "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration without_saving indirect "
+       "late_others because turns;"
+       "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration without_saving turns_saving "
+       "indirect "
        "unexplained "
        "blocks_duration avoidable shorter balanced positive more slower "
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean noise code_delay "
@@ -43299,6 +43370,18 @@ declare problem for condition_variable parameters (
            + "give {w.waiting_ranks} other work meanwhile",
   duration = w.duration,
   saving = w.avoidable );
+
+# Two threads that hand something to and fro, and hardly ever work at the same time.
+declare composite event turns member ( wait as w ) when w.turns_saving > 0 s;
+declare problem for turns parameters (
+  name = "no_overlap",
+  instead_of = "condition_variable, semaphore",
+  root = "{w.turns}",
+  description = "{w.waiting_ranks} and {w.late_others} wait for each other, in {w.turns}.",
+  verdict = "{w.waiting_ranks} and {w.late_others} wait for each other, in {w.turns}: letting both work at the same time",
+  advice = "unless each needs the last result of the other, give {w.waiting_ranks} and {w.late_others} a second buffer or a longer queue, so that both work at the same time",
+  duration = w.duration,
+  saving = w.turns_saving );
 
 # Others wait for a thread that waits itself, until its time runs out.
 declare composite event unnotified member ( wait as w )

@@ -8,6 +8,7 @@
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/merging.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -83,6 +84,55 @@ inline base::pod_vector<core::stable_key> locks_to_remove(const base::vector<exp
   base::pod_vector<core::stable_key> sites;
   for (const key_time& l : locks) sites.push_back(l.first);
   return sites;
+}
+
+/// The call sites of the two threads that wait longest for each other to hand something on, the shorter wait first: it is predicted
+/// what it saves if none waits in the first. Each is at least a twentieth of the waiting, and hardly another thread is in either.
+inline explain::turn_taking turns_to_end(const base::vector<explain::merged_class>& classes) {
+  constexpr std::size_t most = 32;  // directions that are compared
+  struct direction {
+    core::stable_key site;
+    std::int64_t waiter, causer;
+    std::int64_t ns;
+  };
+  base::vector<direction> all;
+  base::vector<key_time> sites;  // with the waits of all threads
+  std::int64_t all_ns = 0;
+  for (const explain::merged_class& c : classes) {
+    all_ns += c.sum.wait_ns;
+    if (c.sum.why != explain::pattern::condition_variable && c.sum.why != explain::pattern::semaphore) continue;
+    sites.emplace_back(c.sum.operation, c.sum.wait_ns);
+    if (c.sum.waiters.size() != 1 || c.sum.causers.size() != 1) continue;
+    const explain::location_share &w = c.sum.waiters[0], &l = c.sum.causers[0];
+    all.push_back({c.sum.operation, explain::thread_of_rank{w.rank, w.thread}.number(),
+                   explain::thread_of_rank{l.rank, l.thread}.number(), c.sum.wait_ns});
+  }
+  add_up(sites);
+  base::sort_and_join(
+      all,
+      [](const direction& a, const direction& b) {
+        if (a.site != b.site) return a.site < b.site;
+        return a.waiter != b.waiter ? a.waiter < b.waiter : a.causer < b.causer;
+      },
+      [](direction& to, const direction& d) { to.ns += d.ns; });
+  base::small_stable_sort(all, [](const direction& a, const direction& b) { return a.ns > b.ns; });
+  if (all.size() > most) all.resize(most);
+  const auto alone = [&sites](const direction& d) {
+    for (const key_time& s : sites)
+      if (s.first == d.site) return 10 * d.ns >= 9 * s.second;
+    return false;
+  };
+  explain::turn_taking turns;
+  std::int64_t longest_ns = all_ns / 20;
+  for (const direction& a : all) {
+    for (const direction& b : all) {
+      if (a.waiter != b.causer || a.causer != b.waiter || a.ns > b.ns || a.site == b.site || a.ns <= longest_ns) continue;
+      if (!alone(a) || !alone(b)) continue;
+      longest_ns = a.ns;
+      turns = {a.site, b.site, 0};
+    }
+  }
+  return turns;
 }
 
 }  // namespace clocks

@@ -110,6 +110,8 @@ class clock_stage final : public explain::rank_clocks {
     put(out, barrier_ = barrier_to_remove(merging_->merged_classes()));
     locks_ = locks_to_remove(merging_->merged_classes());
     put_all(out, locks_);
+    turns_ = turns_to_end(merging_->merged_classes());
+    put(out, turns_.one);
     if (!settings_->maps) return out;
     const base::packet guess = guess_further_speeds(path, blocks);
     out.insert(out.end(), guess.begin(), guess.end());
@@ -176,6 +178,7 @@ class clock_stage final : public explain::rank_clocks {
       if (&lock == locks.data()) add(all, never);
       else all.back().changes.push_back(never);
     }
+    if (const auto turn = in.get<core::stable_key>()) add(all, {explain::call_key(turn), 1.0, -1, false, true});
     for (std::size_t i = 0; i != balances_.size(); ++i) add(all, {balances_[i].block, 1.0, static_cast<std::int32_t>(i)});
     return all;
   }
@@ -274,6 +277,10 @@ class clock_stage final : public explain::rank_clocks {
       return a.saving_ns > b.saving_ns;
     });
     std::size_t moved = balanced;
+    if (turns_.one != 0) {
+      --moved;
+      result.turns = {turns_.one, turns_.other, total_ns_ - ends_[moved]};
+    }
     if (!locks_.empty()) {
       --moved;
       result.no_locks = {locks_[0], total_ns_ - ends_[moved]};
@@ -371,6 +378,7 @@ class clock_stage final : public explain::rank_clocks {
   base::pod_vector<explain::earlier_send> sends_;  ///< on rank 0: the questions before those, one for each block
   core::stable_key barrier_ = 0;  ///< on rank 0: the call site of the question after those, or 0
   base::pod_vector<core::stable_key> locks_;  ///< on rank 0: the call sites of the question after that; empty: none
+  explain::turn_taking turns_;  ///< on rank 0: of the question after that
   base::pod_vector<explain::balance_answer> balances_;  ///< the last questions
   balanced_time balanced_;
   slow_ranks slow_;

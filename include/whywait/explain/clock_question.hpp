@@ -93,6 +93,12 @@ struct removed_call {
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
 };
 
+/// Two threads of which each waits for the other, and what the run would save if one of them never did.
+struct turn_taking {
+  core::stable_key one = 0, other = 0;  ///< the call sites in which they wait; 0: there is no question about any
+  std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
+};
+
 /// The efficiencies of POP (Rosas, Gimenez, Labarta 2014), 0 to 1: parallel = load_balance * communication and
 /// communication = serialisation * files * transfer. 0 if nothing was recorded. Useful is all time outside MPI calls.
 struct efficiencies {

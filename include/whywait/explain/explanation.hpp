@@ -337,6 +337,7 @@ struct outcome {
   base::vector<earlier_send> earlier_sends;  ///< largest saving first
   removed_call removal;  ///< of the barrier that ranks wait longest in
   removed_call no_locks;  ///< of all waits for locks; `site`: one of them
+  turn_taking turns;  ///< of the two threads that wait longest for each other
   base::vector<what_if_answer> savings;  ///< the most costly blocks twice as fast, largest saving first
   base::vector<what_if_answer>
       factors;  ///< options::maps: the first of them and the network, at other speeds; by block, factor

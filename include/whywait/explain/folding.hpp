@@ -139,7 +139,7 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
   auto& [waits, meanings, locations, records, waiting_ns, paused_ns, location_ns, longest_ns, clock_violations, unmatched,
          fault_ns, progress, total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends,
-         removal, no_locks, savings, factors, maps] = run;
+         removal, no_locks, turns, savings, factors, maps] = run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
   locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
@@ -197,6 +197,8 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   else if (removal.saving_ns < epoch.removal.saving_ns) removal = epoch.removal;
   if (no_locks.site == 0) no_locks.site = epoch.no_locks.site;
   no_locks.saving_ns += epoch.no_locks.saving_ns;
+  if (turns.one == epoch.turns.one && turns.other == epoch.turns.other) turns.saving_ns += epoch.turns.saving_ns;
+  else if (turns.saving_ns < epoch.turns.saving_ns) turns = epoch.turns;
   // A block without a question in one epoch counts as no saving there, so the sum is a lower bound.
   add_by(
       savings, epoch.savings, [](const what_if_answer& a) { return a.question.changes[0].block; },

@@ -218,6 +218,10 @@ class fact_maker {
     w.time("other_ready_duration", e.other_ready_ns);
     if (const explain::removed_call& r = found_.removal; r.site == e.operation && e.why == explain::pattern::wait_at_barrier)
       w.time("without_saving", r.saving_ns).set("without_share", ratio(r.saving_ns, found_.longest_ns));
+    if (const explain::turn_taking& t = found_.turns; t.one != 0 && (t.one == e.operation || t.other == e.operation)) {
+      const std::string one = detail::call_of(names_.place(t.one)), other = detail::call_of(names_.place(t.other));
+      w.set("turns", base::joined({one, " and ", other})).time("turns_saving", t.saving_ns);
+    }
     w.time("indirect", e.inherited_wait_ns()).time("unexplained", e.unexplained_ns);
     w.set("operation", detail::call_of(operation)).set("operation_call", base::printable(operation_call));
     w.set("cause", detail::call_of(cause)).set("cause_call", base::printable(cause != nullptr ? cause->call : std::string()));

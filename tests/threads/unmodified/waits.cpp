@@ -6,6 +6,7 @@
 //   polls      a thread looks every 15 ms whether another one has asked for something
 //   workers    two threads run one function, the main thread and one that it begins, which takes longer; --corrected: as long
 //   stages     a thread each reads, changes and writes items; changing takes longest; --corrected: two threads change
+//   turns      a thread fills a buffer, another one uses it; --corrected: two buffers
 #include <pthread.h>
 
 #include <chrono>
@@ -158,6 +159,36 @@ void stages(bool corrected) {
     if (t->joinable()) t->join();
 }
 
+void turns(bool corrected) {
+  std::mutex lock;
+  std::condition_variable changed;
+  const int buffers = corrected ? 2 : 1;
+  int full = 0;
+  const auto wait_until = [&](bool fills, int wanted) {  // at most, or at least, so many buffers are full
+    std::unique_lock<std::mutex> guard(lock);
+    changed.wait(guard, [&] { return fills ? full <= wanted : full >= wanted; });
+  };
+  const auto hand_on = [&](int change) {
+    const std::lock_guard<std::mutex> guard(lock);
+    full += change;
+    changed.notify_all();
+  };
+  constexpr int items = 50;
+  std::thread fills([&] {
+    for (int i = 0; i != items; ++i) {
+      wait_until(true, buffers - 1);
+      nap(6);
+      hand_on(1);
+    }
+  });
+  for (int i = 0; i != items; ++i) {
+    wait_until(false, 1);
+    nap(5);
+    hand_on(-1);
+  }
+  fills.join();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -169,6 +200,7 @@ int main(int argc, char** argv) {
   else if (what == "polls") polls();
   else if (what == "workers") workers(corrected);
   else if (what == "stages") stages(corrected);
+  else if (what == "turns") turns(corrected);
   else beside();
   std::printf("%s: %.4f s\n", what.c_str(), std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
 }

@@ -177,6 +177,12 @@ whywait::base::vector<scenario> scenarios() {
                        .set("blocks", "")
                        .set("blocks_count", 0);
                  }});
+  all.push_back({"no_overlap", [](rules::event_store& s, rules::trouble&, bool nearly) {
+                   wait_fact(s, "condition_variable")
+                       .set("waiting_ranks", "rank 1")
+                       .set("turns", "condition_variable::wait (queue.cpp:20) and condition_variable::wait (queue.cpp:40)")
+                       .set("turns_saving", nearly ? 0.0 : 1.2);
+                 }});
   all.push_back({"lost_wakeup", [](rules::event_store& s, rules::trouble&, bool nearly) {
                    rules::row_writer(s, "notified")
                        .set("site", "condition_variable::wait_for (queue.cpp:20)")

@@ -48,6 +48,18 @@ declare problem for condition_variable parameters (
   duration = w.duration,
   saving = w.avoidable );
 
+# Two threads that hand something to and fro, and hardly ever work at the same time.
+declare composite event turns member ( wait as w ) when w.turns_saving > 0 s;
+declare problem for turns parameters (
+  name = "no_overlap",
+  instead_of = "condition_variable, semaphore",
+  root = "{w.turns}",
+  description = "{w.waiting_ranks} and {w.late_others} wait for each other, in {w.turns}.",
+  verdict = "{w.waiting_ranks} and {w.late_others} wait for each other, in {w.turns}: letting both work at the same time",
+  advice = "unless each needs the last result of the other, give {w.waiting_ranks} and {w.late_others} a second buffer or a longer queue, so that both work at the same time",
+  duration = w.duration,
+  saving = w.turns_saving );
+
 # Others wait for a thread that waits itself, until its time runs out.
 declare composite event unnotified member ( wait as w )
   when w.pattern != 'join' and w.top_kind = 'call' and (contains(w.top, 'timedwait') or contains(w.top, 'wait_for') or contains(w.top, 'wait_until'));
