@@ -101,14 +101,6 @@ void run_region(const void* address, body function, void* data, Call call, void*
   join(t);
 }
 
-/// The calling thread took a nested lock, which it holds `depth` times now, and did not wait.
-inline void have_nested(const sync_site& site, void* of, int depth) noexcept {
-  team_lock* const lock = lock_named(reinterpret_cast<uintptr_t>(of));
-  if (lock == nullptr) return;
-  lock->depth = static_cast<uint32_t>(depth);
-  if (depth == 1) have_free_lock(site, lock);
-}
-
 /// The program uses a part of OpenMP that is not observed. About 2 ns.
 inline void note_unobserved(uint32_t part) noexcept {
   core::registry* const registry = core::the_registry();
@@ -194,6 +186,15 @@ WHYWAIT_DETAIL_GOMP_BARRIER(GOMP_barrier, omp_barrier)
 WHYWAIT_DETAIL_GOMP_BARRIER(GOMP_loop_end, omp_for_end)
 WHYWAIT_DETAIL_GOMP_BARRIER(GOMP_sections_end, omp_for_end)
 #undef WHYWAIT_DETAIL_GOMP_BARRIER
+
+WHYWAIT_DETAIL_GOMP bool GOMP_single_start(void) {
+  WHYWAIT_DETAIL_GOMP_PASS(GOMP_single_start, decltype(GOMP_single_start), ());
+  const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_single));
+  const bool runs = WHYWAIT_DETAIL_GOMP_REAL(GOMP_single_start)();
+  if (runs) ::whywait::threads::begin_single(site);
+  WHYWAIT_DETAIL_GOMP_KEPT;
+  return runs;
+}
 
 // --- Tasks
 #define WHYWAIT_DETAIL_GOMP_TASK_WAIT(name, parameters, arguments, all)                                                    \
@@ -326,7 +327,7 @@ WHYWAIT_DETAIL_GOMP_OWN_LOCK(int, omp_test_nest_lock) {
   static ::whywait::threads::next_function<int(void*)> next("omp_test_nest_lock", "OMP_3.0");
   const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_set_nest_lock));
   const int depth = next.get()(of);
-  if (depth != 0) ::whywait::threads::gomp::have_nested(site, of, depth);
+  if (depth != 0) ::whywait::threads::have_nested(site, of, depth);
   return depth;
 }
 WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_set_nest_lock) {
@@ -334,7 +335,7 @@ WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_set_nest_lock) {
   static ::whywait::threads::next_function<void(void*)> next("omp_set_nest_lock", "OMP_3.0");
   static ::whywait::threads::next_function<int(void*)> test("omp_test_nest_lock", "OMP_3.0");
   const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_set_nest_lock));
-  if (const int depth = test.get()(of)) return ::whywait::threads::gomp::have_nested(site, of, depth);
+  if (const int depth = test.get()(of)) return ::whywait::threads::have_nested(site, of, depth);
   ::whywait::threads::team_lock* const lock = ::whywait::threads::lock_named(reinterpret_cast<uintptr_t>(of));
   ::whywait::threads::want_lock(lock);
   next.get()(of);

@@ -111,6 +111,11 @@ inline void sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endp
   }
 }
 
+inline void work(ompt_work_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t*, ompt_data_t*, uint64_t, const void* address) {
+  if (kind == ompt_work_single_executor && endpoint == ompt_scope_begin)
+    begin_single(team_site(mpi_call::omp_single, place(address)));
+}
+
 inline switched_task* kept_of(const ompt_data_t* task) noexcept {
   return task != nullptr ? static_cast<switched_task*>(task->ptr) : nullptr;
 }
@@ -242,6 +247,7 @@ inline int initialize(ompt_function_lookup_t lookup, int, ompt_data_t*) {
              {ompt_callback_implicit_task, reinterpret_cast<ompt_callback_t>(&implicit_task)},
              {ompt_callback_sync_region, reinterpret_cast<ompt_callback_t>(&sync_region)},
              {ompt_callback_sync_region_wait, reinterpret_cast<ompt_callback_t>(&sync_region_wait)},
+             {ompt_callback_work, reinterpret_cast<ompt_callback_t>(&work)},
              {ompt_callback_task_create, reinterpret_cast<ompt_callback_t>(&task_create)},
              {ompt_callback_task_schedule, reinterpret_cast<ompt_callback_t>(&task_schedule)},
              {ompt_callback_mutex_acquire, reinterpret_cast<ompt_callback_t>(&mutex_acquire)},

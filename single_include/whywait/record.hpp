@@ -2553,6 +2553,7 @@ class event_buffer {
   X(omp_set_nest_lock, "omp_set_nest_lock", take, lock)                                                                \
   X(omp_unset_nest_lock, "omp_unset_nest_lock", release, lock)                                                         \
   X(sched_yield, "sched_yield", await, outside)                                                                        \
+  X(omp_single, "omp single", event, latch)                                                                            \
   X(report, "whywait::report", event, thread)                                                                          \
   X(code, "code", event, thread)
 // clang-format on

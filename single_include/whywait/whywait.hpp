@@ -542,6 +542,7 @@ inline constexpr size_t most_output_path = 1024;
   X(omp_set_nest_lock, "omp_set_nest_lock", take, lock)                                                                \
   X(omp_unset_nest_lock, "omp_unset_nest_lock", release, lock)                                                         \
   X(sched_yield, "sched_yield", await, outside)                                                                        \
+  X(omp_single, "omp single", event, latch)                                                                            \
   X(report, "whywait::report", event, thread)                                                                          \
   X(code, "code", event, thread)
 // clang-format on

@@ -117,6 +117,14 @@ inline void have_free_lock(const sync_site& site, team_lock* lock) noexcept {
   if (detail::get(lock->watch.waiters) != 0) detail::took(site, lock->watch, lock);
 }
 
+/// The calling thread took a nested lock, which it holds `depth` times now, and did not wait.
+inline void have_nested(const sync_site& site, void* of, int depth) noexcept {
+  team_lock* const lock = lock_named(reinterpret_cast<uintptr_t>(of));
+  if (lock == nullptr) return;
+  lock->depth = static_cast<uint32_t>(depth);
+  if (depth == 1) have_free_lock(site, lock);
+}
+
 /// It gives the lock up, or has just done so.
 inline void give_up_lock(const sync_site& site, team_lock* lock) noexcept {
   if (lock == nullptr) return;

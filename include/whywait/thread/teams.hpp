@@ -251,6 +251,12 @@ inline void begin_member(team* t, uint32_t number, uint32_t members) noexcept {
     detail::order(team_site(core::mpi_call::omp_parallel, t->address), &t->forked, core::data_flag::acquires, 0);
 }
 
+/// The calling thread is the one of its team that runs the code of `single`. About 50 ns.
+inline void begin_single(const sync_site& site) noexcept {
+  const team* const t = this_thread_in_team().current;
+  if (t != nullptr && t->counts()) detail::event_at(site, t, -1, -1, nullptr);
+}
+
 /// The calling thread comes to a barrier of its team. Returns whether it waits; then it calls `leave_barrier`.
 inline bool come_to_barrier(const sync_site& site) noexcept {
   team_thread& here = this_thread_in_team();

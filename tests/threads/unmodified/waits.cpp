@@ -7,6 +7,7 @@
 //   workers    two threads run one function, the main thread and one that it begins, which takes longer; --corrected: as long
 //   stages     a thread each reads, changes and writes items; changing takes longest; --corrected: two threads change
 //   turns      a thread fills a buffer, another one uses it; --corrected: two buffers
+//   single     one thread of a team of two writes, after each step of both; --corrected: each writes a half
 #include <pthread.h>
 
 #include <chrono>
@@ -189,6 +190,17 @@ void turns(bool corrected) {
   fills.join();
 }
 
+void single(bool corrected) {
+#pragma omp parallel num_threads(2)
+  for (int step = 0; step != 40; ++step) {
+    nap(3);
+    if (corrected) nap(3);
+#pragma omp barrier
+#pragma omp single
+    if (!corrected) nap(6);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -201,6 +213,7 @@ int main(int argc, char** argv) {
   else if (what == "workers") workers(corrected);
   else if (what == "stages") stages(corrected);
   else if (what == "turns") turns(corrected);
+  else if (what == "single") single(corrected);
   else beside();
   std::printf("%s: %.4f s\n", what.c_str(), std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
 }

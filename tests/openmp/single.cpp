@@ -1,0 +1,26 @@
+// One thread of a team of two runs the code of `single`, now this and now that one: it has a name of its own, and is said to be run
+// in turn.
+//
+// stderr ~ threads 0 and 1 run the code between omp single .* in turn while others wait
+// stderr ~ between omp single in
+// tries 3
+#ifdef __clang__
+#include <whywait/ompt.hpp>
+#else
+#include <whywait/gomp.hpp>
+#endif
+
+#include <omp.h>
+
+#include <chrono>
+#include <thread>
+
+int main() {
+  const auto nap = [](int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); };
+#pragma omp parallel num_threads(2)
+  for (int step = 0; step != 60; ++step) {
+    nap((omp_get_thread_num() + step) % 2 == 0 ? 2 : 1);
+#pragma omp single
+    nap(4);
+  }
+}
