@@ -4516,6 +4516,18 @@ class plain_memory {
     memcpy(static_cast<char*>(data_) + size_ * element, first, count * element);
     size_ += static_cast<uint32_t>(count);
   }
+  /// Appends one element, which may be in this vector.
+  static constexpr size_t large_element = 32;
+  [[gnu::noinline]] void append_large(const void* value, size_t element) {
+    const char* from = static_cast<const char*>(value);
+    if (size_ == capacity_) {
+      const size_t at = static_cast<size_t>(from - static_cast<const char*>(data_));
+      const bool own = size_ != 0 && from >= data_ && at < size_ * element;
+      grow(1, element);
+      if (own) from = static_cast<const char*>(data_) + at;
+    }
+    memcpy(static_cast<char*>(data_) + size_++ * element, from, element);
+  }
   [[gnu::noinline]] void copy_bytes(const plain_memory& other, size_t element) {
     if (this == &other) return;
     size_ = 0;
@@ -4605,6 +4617,7 @@ class pod_vector : private detail::plain_memory {
     if (count > capacity_) move_to(count, sizeof(T));
   }
   void push_back(const T& value) {
+    if constexpr (sizeof(T) > large_element) return append_large(&value, sizeof(T));
     const T copy = value;  // `value` may be an element of this vector
     if (size_ == capacity_) grow(1, sizeof(T));
     ::new (static_cast<void*>(data() + size_)) T(copy);
