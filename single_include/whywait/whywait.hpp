@@ -374,7 +374,7 @@ inline constexpr size_t most_output_path = 1024;
 
 /// Replaces in a WHYWAIT_OUTPUT %p by the process id, %j by the job id (without a job the process id), %t by the local time as
 /// 20261124-150405, %h by the name of the host and %% by one %. Others are kept. Returns the first character that is not
-/// understood after a %, or null. Slashes of a job id become underscores.
+/// understood after a %, or null. Slashes of a job id become underscores. Behind a name of a folder only ("out/", ".") comes `whywait`.
 [[gnu::cold]] inline const char* expand_output(const char* pattern, char (&to)[most_output_path]) noexcept {
   size_t used = 0;
   const char* unknown = nullptr;
@@ -405,6 +405,13 @@ inline constexpr size_t most_output_path = 1024;
     put(text, false);
   }
   to[used] = '\0';
+  size_t last = used;  // component
+  while (last != 0 && to[last - 1] != '/') --last;
+  const bool dots = strcmp(to + last, ".") == 0 || strcmp(to + last, "..") == 0;
+  if (used != 0 && (last == used || dots)) {
+    put(dots ? "/whywait" : "whywait", false);
+    to[used] = '\0';
+  }
   return unknown;
 }
 
@@ -21013,6 +21020,11 @@ inline const char* name_of(pattern p) noexcept {
   return p < pattern::count_ ? names[static_cast<unsigned>(p)] : "unknown";
 }
 
+/// Whether ranks wait for a lock of a window, or threads for a lock.
+constexpr bool waits_for_lock(pattern p) noexcept {
+  return p == pattern::window_lock_contention || p == pattern::mutex_contention;
+}
+
 /// The reliability of an explanation, best first; merging keeps the worst.
 enum class quality : std::uint8_t { exact, bounded, order_suspect, hidden_tree };
 
@@ -24148,7 +24160,7 @@ inline core::stable_key barrier_to_remove(const base::vector<explain::merged_cla
 inline base::pod_vector<core::stable_key> locks_to_remove(const base::vector<explain::merged_class>& classes) {
   base::vector<key_time> locks;
   for (const explain::merged_class& c : classes)
-    if (c.sum.why == explain::pattern::mutex_contention) locks.emplace_back(c.sum.operation, c.sum.wait_ns);
+    if (explain::waits_for_lock(c.sum.why)) locks.emplace_back(c.sum.operation, c.sum.wait_ns);
   add_up(locks);
   base::pod_vector<core::stable_key> sites;
   for (const key_time& l : locks) sites.push_back(l.first);
@@ -35181,6 +35193,8 @@ struct thread_end {
   base::place call;
   std::string whom;  ///< "from rank 3 (tag 7)"
   double since_seconds = 0;
+  /// In the call that did not return.
+  double open_seconds() const noexcept { return inside && seconds > since_seconds ? seconds - since_seconds : 0; }
   std::string regions;  ///< open regions: "main/exchange"
   std::int64_t mpi_calls = 0;
   std::int64_t records = 0;         ///< number of records of MPI calls
@@ -35219,7 +35233,9 @@ inline std::string text_of(const base::vector<thread_end>& threads) {
     if (t.thread != 0) out += " thread " + std::to_string(t.thread);
     out += base::joined({": ", t.end, ", last seen after ", base::duration(t.seconds)});
     if (t.inside) {
-      out += base::joined({", since ", base::duration(t.since_seconds), " in ", call_text(t.call)});
+      out += base::joined({", since ", base::duration(t.since_seconds)});
+      if (t.open_seconds() > 0) out += base::joined({" (for ", base::duration(t.open_seconds()), ")"});
+      out += " in " + call_text(t.call);
       if (!t.whom.empty()) out += " " + t.whom;
     }
     out += "\n";
@@ -35234,6 +35250,20 @@ inline std::string text_of(const base::vector<thread_end>& threads) {
           {"      ", base::counted(t.torn_events, "event"), " torn, ", base::counted(t.lost_events, "event"), " lost\n"});
   }
   return out;
+}
+
+/// Of a program that did not finish: what its report covers, and what not.
+inline std::string partial_words(const base::vector<thread_end>& threads) {
+  double open = 0;
+  const thread_end* longest = nullptr;
+  for (const thread_end& t : threads) {
+    open += t.open_seconds();
+    if (t.open_seconds() > (longest != nullptr ? longest->open_seconds() : 0)) longest = &t;
+  }
+  const std::string covers = "The program did not finish; the report covers what was recorded until its end";
+  if (longest == nullptr) return covers + ".";
+  return base::joined({covers, ", without ", base::duration(open), " in calls that had not returned, most of it in ",
+                       brief_call_text(longest->call), "."});
 }
 
 }  // namespace reports
@@ -36130,13 +36160,15 @@ inline core::stable_key top_block(const rules::finding& f, const explain::outcom
 }
 
 /// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. A block that is to
-/// be balanced has no other verdict that saves less. A pattern counts if it saves more than `noise` seconds. `covering`: findings whose root, a rank, has a verdict of its own.
+/// be balanced has no other verdict that saves less, and none of a pattern; another order of the threads is another remedy. `least`: seconds that a verdict saves. `covering`: findings whose root, a rank, has a verdict of its own.
 inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings,
-                         const explain::outcome& found, double run, bool of_pattern, double noise,
+                         const explain::outcome& found, double run, bool of_pattern, double least,
                          const base::vector<rules::finding>& covering = {}) {
   const auto covered = [&](const rules::finding& f) {  // a part of what is wrong with a rank, or with a block
     const core::stable_key top = top_block(f, found);
-    const auto same = [&](const verdict_entry& v) { return v.piece != 0 && v.piece == top && v.saving_seconds >= f.saving; };
+    const auto same = [&](const verdict_entry& v) {
+      return v.piece != 0 && v.piece == top && (of_pattern || (v.saving_seconds >= f.saving && f.problem != "no_overlap"));
+    };
     if (std::any_of(all.begin(), all.end(), same)) return true;
     return std::any_of(covering.begin(), covering.end(), [&f](const rules::finding& c) {
       return c.root.compare(0, std::strlen(base::rank_noun()) + 1, base::rank_noun() + std::string(" ")) == 0 &&
@@ -36146,7 +36178,7 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
   for (const rules::finding& f : findings) {
     if (covered(f)) continue;
     if (f.verdict.empty() || !f.matters || f.of_pattern != of_pattern || f.saving < least_share * run) continue;
-    if (of_pattern && f.saving < noise) continue;
+    if (f.saving < least) continue;
     if (std::any_of(all.begin(), all.end(), [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
     verdict_entry v;
     v.problem = f.problem;
@@ -36243,6 +36275,15 @@ inline bool holds_window(const verdict_entry& v, const explain::outcome& found) 
   return handed_ns > other_ns;
 }
 
+/// Whether other threads wait for a lock that a thread holds while it runs this code: divided, the parts wait for it in turn.
+[[gnu::noinline]] inline bool runs_under_lock(core::stable_key piece, const explain::outcome& found) noexcept {
+  std::int64_t locked_ns = 0, other_ns = 0;
+  for (const explain::explanation& e : found.waits)
+    if (e.why != explain::pattern::join && top_block(e) == piece)
+      (e.why == explain::pattern::mutex_contention ? locked_ns : other_ns) += e.wait_ns;
+  return locked_ns > other_ns;
+}
+
 /// What the run saves if a block takes half the time; 0: it is not known.
 inline std::int64_t saved_by_half(core::stable_key block, const explain::outcome& found) noexcept {
   for (const explain::what_if_answer& a : found.savings)
@@ -36267,15 +36308,17 @@ inline base::vector<explain::balance_answer> balances_of(const explain::outcome&
 /// The blocks whose balancing would shorten the run by at least `least_share`, and what rules say, largest saving first. Time
 /// inside MPI and start-up cannot be balanced. Of unmarked code all of it is named if balancing that saves clearly more than
 /// any part, and not mostly for the sake of code that only one rank runs; else the parts, each once. If nothing is known about
-/// causes, the pattern of the waits whose removal saves most. What the kernel may have caused (`said.noise`) has no verdict. `dealt`:
+/// causes, or only what saves far less, the pattern of the waits whose removal saves most. What the kernel may have caused
+/// (`said.noise`), or measuring, has no verdict. `dealt`:
 /// as in `balances_of`.
 inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, const name_resolver& resolve,
                                               const rules::evaluation& said, std::int64_t dealt) {
   const base::vector<explain::balance_answer> balances = balances_of(found, dealt);
-  constexpr double least_ratio = 1.05, clearly_more = 1.1;
+  constexpr double least_ratio = 1.05, clearly_more = 1.1, far_more = 3;
   base::vector<verdict_entry> all, moving;  // moving: used if nothing else is known
   const double run = base::seconds_of(found.total_ns != 0 ? found.total_ns : found.longest_ns);
-  const double noise = rules::processor_noise::least_effect(said.noise.all_ns, run);
+  const double error = base::seconds_of(found.without_overhead.error_ns);
+  const double noise = std::max(error, rules::processor_noise::least_effect(said.noise.all_ns, run));
   bool drowned = false;
   std::int64_t all_ns = 0, part_ns = 0, alone_ns = 0;
   std::int32_t all_rank = -1;
@@ -36304,6 +36347,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     if (all.size() == most_verdicts || b.among < 2 || saving < least_share * run) break;
     verdict_entry v;
     resolve.describe(b.piece, 0, v);
+    if (runs_under_lock(b.piece, found)) continue;
     const bool divided = b.among > b.ranks;
     const bool unmarked = v.kind == "between", whole = b.block == explain::unmarked_key();
     if (unmarked ? whole != together : v.kind != "region") continue;
@@ -36313,13 +36357,14 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
       const bool part = (x.after || v.after) && x.from && v.from && *x.from == *v.from;  // of the code after the same call
       return part || (x.block == v.block && x.where.line == v.where.line);
     };
-    if (std::any_of(all.begin(), all.end(), same)) continue;
+    const bool again = std::any_of(all.begin(), all.end(), same);
+    if (again && !divided) continue;
     v.rank = b.rank;
     v.thread = b.thread;
     v.ratio = divided ? 0 : slow_ratio(b);
     if ((v.ratio > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
     const bool in_turn = b.moves && base::ranks_are_threads();  // threads take the work as they come: no thread is slow
-    if (!divided && saving < rules::processor_noise::least_effect(said.noise.of(b.rank), run)) {
+    if (saving < error || (!divided && saving < rules::processor_noise::least_effect(said.noise.of(b.rank), run))) {
       drowned = true;
       continue;
     }
@@ -36351,27 +36396,46 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
       v.claim = base::joined({slow_words(b, "takes", "take"), " ", base::fixed(v.ratio, v.ratio < 10 ? 1 : 0),
                               " times as long as the ", one_other ? "other in " : "others in ", name, ": balancing it"});
     }
-    (in_turn ? moving : all).push_back(std::move(v));
-  }
-  for (const bool of_pattern : {false, true}) {
-    if (of_pattern && (!all.empty() || drowned ||
-                       static_cast<double>(found.waiting_ns) < least_waiting * static_cast<double>(found.location_ns)))
-      break;
-    add_verdicts(all, said.problems, found, run, of_pattern, noise);
-    for (const rules::wait_advice& w : said.waits) add_verdicts(all, w.list, found, run, of_pattern, noise, said.problems);
-    base::small_stable_sort(all,
-                            [](const verdict_entry& a, const verdict_entry& b) { return a.saving_seconds > b.saving_seconds; });
-    base::vector<verdict_entry> kept;
-    for (const verdict_entry& v : all) {
-      const auto same_cause = [&v](const verdict_entry& x) { return !v.root.empty() && x.root == v.root; };
-      if (std::none_of(kept.begin(), kept.end(), same_cause)) kept.push_back(v);  // the same cause may have one that saves more
+    if (!again) {
+      (in_turn ? moving : all).push_back(std::move(v));
+      continue;
     }
-    all = std::move(kept);
-    const std::size_t most = of_pattern ? 1 : most_verdicts;
-    if (all.size() > most) all.resize(most);
+    for (verdict_entry& x : all) {  // code that the compiler has in several places, such as an inlined function
+      if (x.claim != v.claim) continue;
+      x.saving_seconds = std::min(run, x.saving_seconds + v.saving_seconds);
+      x.predicted = false;
+    }
   }
-  if (all.empty()) all = std::move(moving);
-  return all;
+  const auto add = [&](base::vector<verdict_entry>& to, bool of_pattern, double least) {
+    add_verdicts(to, said.problems, found, run, of_pattern, least);
+    for (const rules::wait_advice& w : said.waits) add_verdicts(to, w.list, found, run, of_pattern, least, said.problems);
+  };
+  const auto order = [](base::vector<verdict_entry>& list) {
+    base::small_stable_sort(list,
+                            [](const verdict_entry& a, const verdict_entry& b) { return a.saving_seconds > b.saving_seconds; });
+  };
+  add(all, false, error);
+  order(all);
+  base::vector<verdict_entry> kept;
+  for (const verdict_entry& v : all) {
+    const auto same_cause = [&v](const verdict_entry& x) { return !v.root.empty() && x.root == v.root; };
+    if (std::none_of(kept.begin(), kept.end(), same_cause)) kept.push_back(v);  // the same cause may have one that saves more
+  }
+  if (kept.size() > most_verdicts) kept.resize(most_verdicts);
+  // Patterns, and what moves from thread to thread, where nothing is known that saves a large part of it.
+  const double least = kept.empty() ? 0 : far_more * kept[0].saving_seconds;
+  base::vector<verdict_entry> more = kept;  // which cover others
+  if (!drowned && static_cast<double>(found.waiting_ns) >= least_waiting * static_cast<double>(found.location_ns))
+    add(more, true, std::max(noise, least));
+  more.erase(more.begin(), more.begin() + static_cast<std::ptrdiff_t>(kept.size()));
+  order(more);
+  if (more.empty() && !moving.empty() && moving[0].saving_seconds >= least) more = std::move(moving);
+  if (more.empty()) return kept;
+  if (kept.empty() && !more[0].of_pattern) return more;
+  if (kept.size() == most_verdicts) kept.pop_back();
+  kept.push_back(std::move(more[0]));
+  order(kept);
+  return kept;
 }
 
 }  // namespace detail
@@ -38490,7 +38554,7 @@ inline std::string guilty_text(const base::vector<explain::location_share>& shar
   if (most == nullptr || shares.size() < 2 || 10 * most->ns < 6 * all) return ranks_text(shares);
   const std::string rank = base::rank_text(most->rank);
   if (20 * most->ns >= 19 * all) return rank;
-  return "mostly " + rank + " (" + base::percent(static_cast<double>(most->ns) / static_cast<double>(all)) + ")";
+  return rank + " (" + base::percent(static_cast<double>(most->ns) / static_cast<double>(all)) + ")";
 }
 
 /// Whether threads of one rank wait for each other, beside MPI.
@@ -39447,6 +39511,21 @@ class fact_maker {
     const std::uint32_t at = on_path_.find(block);
     return at == base::key_map::none ? nullptr : &found_.critical_path[at];
   }
+  /// What a block has on the critical path above the mean; -1: it is not listed. `joined`: with all unmarked code from the same call to
+  /// calls in one function, as ranks with other neighbours end it in other lines.
+  [[gnu::noinline]] std::int64_t path_imbalance(core::stable_key block, bool joined) const {
+    const explain::critical_block* const path = critical(block);
+    if (path == nullptr) return -1;
+    const explain::block_description top = names_.describe(block, false);
+    if (!joined || top.from == nullptr || top.where == nullptr || top.where->function.empty()) return path->imbalance_ns;
+    std::int64_t ns = 0;
+    for (const explain::critical_block& c : found_.critical_path) {
+      const explain::block_description other = names_.describe(c.block, false);
+      if (other.from == nullptr || other.where == nullptr || !(*other.from == *top.from)) continue;
+      if (c.block == block || other.where->function == top.where->function) ns += c.imbalance_ns;
+    }
+    return ns;
+  }
   /// Wall time that balancing the largest block of a wait saves: the answer of the virtual clocks, which the verdict states,
   /// or what its critical path has above the mean.
   std::int64_t above_mean(const explain::residual_term& top, const code_spread& spread, std::int64_t longest_waiter) const {
@@ -39454,12 +39533,11 @@ class fact_maker {
       const std::int64_t predicted = balance_of(top)->saving_ns;
       return std::max(predicted, program_.shared_processors ? spread.above_mean_ns : std::int64_t{0});
     }
-    const explain::critical_block* const path = critical(top.block);
+    const std::int64_t path_ns = path_imbalance(top.block, !spread.uneven());
     const std::string_view why = spread.excess;  // what is slower has to be faster, not other ranks to do it
     const bool faster = why == "speed" || why == "instructions" || why == "cycles" || why == "core" || why == "frequency";
-    return std::min(
-        std::min(path != nullptr ? path->imbalance_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns),
-        faster ? INT64_MAX : bounds_.by_balance());
+    return std::min(std::min(path_ns >= 0 ? path_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns),
+                    faster ? INT64_MAX : bounds_.by_balance());
   }
   bool balance_predicted(const explain::residual_term& top, const code_spread& spread) const noexcept {
     const explain::balance_answer* const b = balance_of(top);
@@ -39571,9 +39649,9 @@ class fact_maker {
     std::int64_t most_waited = longest_waiter;
     // A thread that finds the lock free makes no record of it: its unmarked code under the lock begins earlier than that of others.
     // Where threads take turns to be last, none of them waits as long as all could gain, which the clocks know.
-    const bool locked = e.why == explain::pattern::mutex_contention && found_.no_locks.site != 0;
+    const bool locked = explain::waits_for_lock(e.why) && found_.no_locks.site != 0;
     const bool any_code = locked && used > 0 && kinds[0] == std::string_view("between");
-    if (divides_work(e.why) && used > 0) {  // now one thread is late by these blocks, now another
+    if ((locked || divides_work(e.why)) && used > 0) {  // now one thread is late by these blocks, now another
       avoidable = core::nearest(static_cast<double>(avoidable) *
                                 ratio(any_code ? shapes_.all_ns(e) : shapes_.because_ns(e), e.wait_ns));
       most_waited = any_code ? 0 : shapes_.because_longest_ns(e);
@@ -42801,7 +42879,8 @@ declare problem for uneven when w.excess = 'shared' parameters (
   root = "{w.code_thread}",
   description = "{w.code_thread} was ready to run for {w.code_delay} without a processor, so that {w.top} took {w.code_ratio} times as
                  long as on the others" + if(w.code_processors > 0, "; it may use {plural(w.code_processors, 'processor', 'processors')}.", "."),
-  verdict = "{w.code_thread} was ready to run for {w.code_delay} without a processor: giving each rank one of its own",
+  verdict = if(w.own_processors > w.code_delay, "ranks were ready to run without a processor: giving each rank one of its own",
+               "{w.code_thread} was ready to run for {w.code_delay} without a processor: giving each rank one of its own"),
   advice = "give each rank a processor of its own: start fewer ranks on this machine, check the binding, stop what else runs there",
   duration = max(w.duration, w.own_processors), saving = max(w.above_mean * w.ranks / max(1, w.ranks - 1), w.own_processors) );
 
@@ -42875,7 +42954,7 @@ declare problem for varying_block when w.top_here >= 50 % and w.top_waiting_amou
   advice = if(w.above_mean < w.noise, "give each rank a processor of its own, or measure where nothing else runs; if it stays, ", "")
             + if(w.top_kind = 'between', "even out that code", "even out {w.top}") + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})") + " from visit to visit; or let
             a rank go on without the late one: receive later, do more work between two messages, or synchronise less often",
-  duration = w.duration, saving = w.above_mean );
+  duration = max(w.duration, w.above_mean), saving = w.above_mean );
 declare problem for varying_block when w.top_here < 50 % or w.top_waiting_amount = 0 parameters (
   name = "work_in_turn",
   instead_of = "late_sender, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_fence, early_wait, condition_variable, thread_barrier, latch, semaphore, future, join",
@@ -42883,7 +42962,7 @@ declare problem for varying_block when w.top_here < 50 % or w.top_waiting_amount
   description = "{w.waiting_ranks} run {w.top} in turn while others wait; in total all {w.code_nouns} spend about as much time in it.",
   verdict = "{w.waiting_ranks} run {w.top} in turn while others wait: running it at the same time on all",
   advice = if(w.top_kind = 'between', "divide that code among", "divide each {w.top} among") + " the {w.code_nouns}, or let the next one begin it ahead of {w.operation}",
-  duration = w.duration, saving = w.above_mean );
+  duration = max(w.duration, w.above_mean), saving = w.above_mean );
 )rules";
 }
 
@@ -43318,8 +43397,8 @@ declare composite event window_lock_contention member ( wait as w ) when w.patte
 declare problem for window_lock_contention parameters (
   name = "window_lock_contention",
   description = "{w.waiting_ranks} waited in {w.operation} for the lock of a window until {w.late_ranks} released it ({w.cause}).",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for the lock that {w.late_others} held"
-            + if(w.blocks_count > 0, " during {w.blocks}", "") + ": holding it shorter",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for the lock that "
+            + if(w.late_others = 'one another', "each of them", "{w.late_others}") + " held" + if(w.blocks_count > 0, " during {w.blocks}", "") + ": holding it shorter",
   advice = if(w.blocks_count > 0, "move {w.blocks} out of the lock that {w.cause} releases, or ", "call {w.cause} earlier, or ")
            + "take a shared lock (MPI_LOCK_SHARED, MPI_Win_lock_all) where MPI_Accumulate or MPI_Fetch_and_op suffices",
   duration = w.duration,
@@ -43350,8 +43429,10 @@ declare composite event mutex_contention member ( wait as w ) when w.pattern = '
 declare problem for mutex_contention parameters (
   name = "mutex_contention",
   instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn",
-  description = "{w.waiting_ranks} waited in {w.operation} for the lock that {w.late_others} held until {w.cause}.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for the lock that {w.late_others} held: holding it shorter",
+  description = "{w.waiting_ranks} waited in {w.operation} for the lock that "
+                + if(w.late_others = 'one another', "each of them", "{w.late_others}") + " held until {w.cause}.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for the lock that "
+            + if(w.late_others = 'one another', "each of them", "{w.late_others}") + " held: holding it shorter",
   advice = "hold the lock that {w.cause} releases for less time, or divide what it protects among several locks",
   duration = w.duration,
   saving = w.avoidable );
@@ -43362,7 +43443,7 @@ declare composite event held_lock member ( wait as w ) when w.pattern = 'mutex_c
 declare problem for held_lock parameters (
   name = "work_under_lock",
   instead_of = "mutex_contention, uneven_work, slower_visits, serial_work, slow_block, work_in_turn",
-  root = if(w.top_kind = 'between', "{w.operation} {w.cause}", "{w.top} {w.top_place} {w.cause}"),
+  root = if(w.top_kind = 'between', "{w.cause}", "{w.top} {w.top_place} {w.cause}"),
   description = if(2 * w.top_inherited > w.top_duration,
                    "{w.late_ranks} waited for {w.blocks} while holding the lock that {w.waiting_ranks} needed in {w.operation}.",
                    "{w.late_ranks} ran {w.blocks} while holding the lock that {w.waiting_ranks} needed in {w.operation}."),
@@ -51337,6 +51418,14 @@ class fail_parser {
   fail_rules out_;
 };
 
+/// Whether a name may be that of a call; where a run makes it, or waits in it, may differ from run to run.
+[[gnu::noinline]] inline bool may_be_call(std::string_view name) noexcept {
+  if (name.find_first_of(".:( ") != std::string_view::npos) return true;  // a place, or a primitive
+  for (unsigned n = 0; n != static_cast<unsigned>(core::mpi_call::thread_count_); ++n)
+    if (core::is_known(static_cast<core::mpi_call>(n)) && name == core::name_of(static_cast<core::mpi_call>(n))) return true;
+  return false;
+}
+
 /// The value that a condition is about. False, and the reason in `why`, if it is not known.
 inline bool value_of(const fail_rule& rule, const whywait::result& r, double& value, std::string& why) {
   using quantity = fail_rule::quantity;
@@ -51352,6 +51441,8 @@ inline bool value_of(const fail_rule& rule, const whywait::result& r, double& va
   };
   switch (rule.what) {
     case quantity::waiting:
+      if (site && r.waiting_at(rule.site) <= 0 && r.find_region(rule.site) == nullptr && !may_be_call(rule.site))
+        return why = "there is no call or region of this name", false;
       value = r.rank_seconds > 0 ? (site ? r.waiting_at(rule.site) : r.waiting_seconds) / r.rank_seconds : 0;
       return true;
     case quantity::unexplained: value = r.waiting_seconds > 0 ? r.unexplained_seconds / r.waiting_seconds : 0; return true;
@@ -53255,9 +53346,15 @@ inline rank_words words_for(const base::vector<location_seconds>& list, std::siz
   return out;
 }
 
-/// "ranks 1-3 waited for rank 0", "ranks 0-3 waited for one another", "rank 2 waited, mostly for rank 0 (91 %)".
+/// "ranks 1-3 waited for rank 0", "ranks 0-3 waited for one another", "rank 2 waited, mostly for rank 0 (91 %)". Those that together
+/// have less than 2 % of the waiting are left out.
 inline std::string who_waited(const wait_entry& w) {
-  const rank_words waiters = words_for(w.waiters);
+  double waited = 0, of_named = 0;
+  for (const location_seconds& s : w.waiters) waited += s.seconds;
+  std::size_t named_waiters = 0;
+  while (named_waiters < w.waiters.size() && (named_waiters == 0 || of_named < 0.98 * waited))
+    of_named += w.waiters[named_waiters++].seconds;
+  const rank_words waiters = words_for(w.waiters, 0, named_waiters);
   const rank_words all = words_for(w.causers);
   std::string out = waiters.text + " waited";
   if (all.ranks.empty()) return out;
@@ -54786,7 +54883,7 @@ inline void notices(const page_context& p) {
   const auto note = [&](const std::string& words) {
     if (!words.empty()) p.out.put("<p class=\"note\" role=\"note\">$</p>", sentence_of(words));
   };
-  if (r.run.partial) note("Partial: the program did not finish; the report covers what was recorded until its end.");
+  if (r.run.partial) note(partial_words(r.last_words));
   if (r.run.partly_explained()) note("Of " + base::duration(r.run.seconds) + " " + explained_words(r.run) + " explained.");
   if (shares_processors(r)) note(sharing_words(r) + ".");
   if (is_weakened(r)) {
@@ -55786,6 +55883,7 @@ struct wait_group {
   wait_entry sum;
   std::size_t shapes = 1;     ///< number of classes of explanations in the sum
   double largest_seconds = 0; ///< time of the most costly class
+  base::pod_vector<const wait_entry*> advised = {};  ///< for each advice of the sum the class that it was given for
 };
 
 namespace detail {
@@ -55826,20 +55924,41 @@ inline void add_shares(base::vector<location_seconds>& shares, const base::vecto
   }
 }
 
-// Savings are wall time: together no more than the rank that waited most could gain.
-inline void add_advice(base::vector<advice_entry>& advice, const base::vector<advice_entry>& more, const std::string& pattern,
-                       const base::vector<location_seconds>& waiters) {
+inline bool same_top(const wait_entry& a, const wait_entry& b) {
+  const auto top = [](const wait_entry& w) {
+    const residual_entry* most = nullptr;
+    for (const residual_entry& r : w.residual)
+      if (most == nullptr || r.total_ns > most->total_ns) most = &r;
+    return most;
+  };
+  const residual_entry *const x = top(a), *const y = top(b);
+  return x == nullptr || y == nullptr ? x == y : same_block(*x, *y);
+}
+
+// Savings are wall time: together no more than the rank that waited most could gain. Those of advice about other code do not add up.
+inline void add_advice(wait_group& to, const wait_entry& w) {
   double longest = 0;
-  for (const location_seconds& s : waiters) longest = std::max(longest, s.seconds);
-  for (const advice_entry& m : more) {
+  for (const location_seconds& s : to.sum.waiters) longest = std::max(longest, s.seconds);
+  base::vector<advice_entry>& advice = to.sum.advice;
+  for (const advice_entry& m : w.advice) {
     std::size_t same = 0;
     while (same != advice.size() && advice[same].problem != m.problem) ++same;
-    if (same != advice.size()) {
-      const double both = advice[same].saving_seconds + m.saving_seconds;  // the text stays that of the most costly shape
-      advice[same].saving_seconds = std::max(std::max(advice[same].saving_seconds, m.saving_seconds), std::min(both, longest));
-      advice[same].seconds += m.seconds;
-    } else if (m.problem != pattern || advice.empty()) {  // a special advice replaces that of the pattern
+    if (same == advice.size()) {
+      if (m.problem == w.pattern && !advice.empty()) continue;  // a special advice replaces that of the pattern
       advice.push_back(advice_entry(m));
+      to.advised.push_back(&w);
+      continue;
+    }
+    advice_entry& known = advice[same];
+    const double both = known.saving_seconds + m.saving_seconds, larger = std::max(known.saving_seconds, m.saving_seconds);
+    known.seconds += m.seconds;
+    if (known.text == m.text || same_top(*to.advised[same], w)) {
+      known.saving_seconds = std::max(larger, std::min(both, longest));  // the text stays that of the most costly shape
+    } else if (m.saving_seconds > known.saving_seconds) {
+      const double seconds = known.seconds;
+      known = m;
+      known.seconds = seconds;
+      to.advised[same] = &w;
     }
   }
 }
@@ -55860,6 +55979,7 @@ inline base::vector<wait_group> group_shapes(const base::vector<wait_entry>& wai
       if (g.sum.pattern == w.pattern && g.sum.operation == w.operation && g.sum.cause == w.cause) same = &g;
     if (same == nullptr) {
       groups.push_back({w, 1, w.seconds});
+      groups.back().advised.assign(w.advice.size(), &w);
       continue;
     }
     wait_entry& sum = same->sum;
@@ -55876,7 +55996,7 @@ inline base::vector<wait_group> group_shapes(const base::vector<wait_entry>& wai
     for (const residual_entry& r : w.residual) detail::add_term(sum.residual, r);
     detail::add_shares(sum.waiters, w.waiters);
     detail::add_shares(sum.causers, w.causers);
-    detail::add_advice(sum.advice, w.advice, w.pattern, sum.waiters);
+    detail::add_advice(*same, w);
   }
   for (wait_group& g : groups) {
     wait_entry& sum = g.sum;
@@ -56209,7 +56329,8 @@ class short_writer {
   std::size_t most_causes() const noexcept { return tight_ >= 1 ? 1 : 2; }
   std::size_t most_of_text() const noexcept { return tight_ >= 6 ? 1 : tight_ >= 2 ? 2 : unlimited; }
   std::size_t most_of_advice() const noexcept { return tight_ >= 6 ? 1 : tight_ >= 3 ? 3 : unlimited; }
-  std::size_t most_verdicts() const noexcept { return tight_ >= 5 ? 1 : tight_ >= 4 ? 2 : unlimited; }
+  std::size_t most_verdicts() const noexcept { return tight_ >= 5 ? 1 : tight_ >= 3 ? 2 : unlimited; }
+  std::size_t most_of_verdict() const noexcept { return tight_ >= 6 ? 2 : unlimited; }
   std::size_t most_answers() const noexcept { return most_verdicts(); }
   std::size_t most_warnings() const noexcept { return tight_ >= 4 ? 1 : 2; }
   std::size_t most_remarks() const noexcept { return tight_ >= 7 ? 2 : unlimited; }
@@ -56224,7 +56345,7 @@ class short_writer {
       warnings(all, tight_ >= 4 ? 1 : 8);
       return all;
     }
-    if (r_.run.partial) add(all, "The program did not finish; the report covers what was recorded until its end.", "  ");
+    if (r_.run.partial) add(all, partial_words(r_.last_words), "  ");
     if (shares_processors(r_)) add(all, sharing_words(r_), "  ", o_.red());
     std::size_t verdicts = 0;
     for (const verdict_entry& v : r_.verdict)
@@ -56256,7 +56377,7 @@ class short_writer {
     const std::string text = base::printable(v.claim) + sentence(r_, v).substr(v.claim.size());
     const std::size_t claim = base::printable(v.claim).size(), action = text.rfind(": ", claim);
     const bool is_short = action != std::string::npos && claim - action <= columns / 2;
-    add(to, text, "  ", o_.bold(), 0, std::max<std::size_t>(2, most_of_text()), text.substr(is_short ? action : claim));
+    add(to, text, "  ", o_.bold(), 0, most_of_verdict(), text.substr(is_short ? action : claim));
   }
   void add(part& to, const std::string& text, const std::string& margin, const char* colour, std::size_t deeper,
            std::size_t most, const std::string& end = {}) const {
@@ -56638,7 +56759,7 @@ class text_writer {
       head += " · " + base::percent(waiting_share(run)) + " of " + (partly ? std::string("that") : base::rank_time()) +
               " is waiting (" + base::duration(run.waiting_seconds) + ")";
     paragraph(head, "", o_.bold());
-    if (run.partial) paragraph("The program did not finish; the report covers what was recorded until its end.", "  ");
+    if (run.partial) paragraph(partial_words(r_.last_words), "  ");
     if (shares_processors(r_)) paragraph(sharing_words(r_), "  ", o_.red(), 2);
     for (const verdict_entry& v : r_.verdict) paragraph(base::printable(sentence(r_, v)), "  ", o_.bold());
     if (!quiet) paragraph(no_verdict_words(r_), "  ");
@@ -65500,6 +65621,8 @@ inline void report_at_exit() noexcept {
   if (wanted.help) reports::print_settings(stderr);
   if (!wanted.report && wanted.output == nullptr && wanted.fail == nullptr) return;
   if (is_without_threads(*registry)) return;
+  if (wanted.whatif != nullptr && *wanted.whatif != '\0')
+    core::warn("WHYWAIT_WHATIF: questions are answered of programs with MPI only; the variable is ignored");
   bool printed = false;
   try {
     finalize::expect_check(wanted);

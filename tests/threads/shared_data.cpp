@@ -4,7 +4,7 @@
 // stderr ~ `counters`: false sharing in 1 piece, 40\d misses
 // stderr ~ R count \(shared_data\.cpp:\d+\) · I barrier::arrive_and_wait in .*count \(shared_data\.cpp:\d+\)
 // stderr ~ `sum`: reduction 100 %
-// stderr ~ counters \(shared_data\.cpp:\d+\) is in false sharing by threads 0-2 where time passes on (threads 1 and 2|mostly thread [12] \(\d+ %\)) in count
+// stderr ~ counters \(shared_data\.cpp:\d+\) is in false sharing by threads 0-2 where time passes on (threads 1 and 2|thread [12] \(\d+ %\)) in count
 // stderr !~ data was registered but is not analysed
 // file out.json ~ "pattern": ?"false sharing"
 // json out.json

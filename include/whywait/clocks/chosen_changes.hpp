@@ -79,7 +79,7 @@ inline core::stable_key barrier_to_remove(const base::vector<explain::merged_cla
 inline base::pod_vector<core::stable_key> locks_to_remove(const base::vector<explain::merged_class>& classes) {
   base::vector<key_time> locks;
   for (const explain::merged_class& c : classes)
-    if (c.sum.why == explain::pattern::mutex_contention) locks.emplace_back(c.sum.operation, c.sum.wait_ns);
+    if (explain::waits_for_lock(c.sum.why)) locks.emplace_back(c.sum.operation, c.sum.wait_ns);
   add_up(locks);
   base::pod_vector<core::stable_key> sites;
   for (const key_time& l : locks) sites.push_back(l.first);

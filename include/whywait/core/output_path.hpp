@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,7 +28,7 @@ inline constexpr size_t most_output_path = 1024;
 
 /// Replaces in a WHYWAIT_OUTPUT %p by the process id, %j by the job id (without a job the process id), %t by the local time as
 /// 20261124-150405, %h by the name of the host and %% by one %. Others are kept. Returns the first character that is not
-/// understood after a %, or null. Slashes of a job id become underscores.
+/// understood after a %, or null. Slashes of a job id become underscores. Behind a name of a folder only ("out/", ".") comes `whywait`.
 [[gnu::cold]] inline const char* expand_output(const char* pattern, char (&to)[most_output_path]) noexcept {
   size_t used = 0;
   const char* unknown = nullptr;
@@ -58,6 +59,13 @@ inline constexpr size_t most_output_path = 1024;
     put(text, false);
   }
   to[used] = '\0';
+  size_t last = used;  // component
+  while (last != 0 && to[last - 1] != '/') --last;
+  const bool dots = strcmp(to + last, ".") == 0 || strcmp(to + last, "..") == 0;
+  if (used != 0 && (last == used || dots)) {
+    put(dots ? "/whywait" : "whywait", false);
+    to[used] = '\0';
+  }
   return unknown;
 }
 

@@ -74,6 +74,11 @@ inline const char* name_of(pattern p) noexcept {
   return p < pattern::count_ ? names[static_cast<unsigned>(p)] : "unknown";
 }
 
+/// Whether ranks wait for a lock of a window, or threads for a lock.
+constexpr bool waits_for_lock(pattern p) noexcept {
+  return p == pattern::window_lock_contention || p == pattern::mutex_contention;
+}
+
 /// The reliability of an explanation, best first; merging keeps the worst.
 enum class quality : std::uint8_t { exact, bounded, order_suspect, hidden_tree };
 

@@ -3,6 +3,7 @@
 
 #include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/core/mpi_calls.hpp>
 #include <whywait/report/run_result.hpp>
 
 #include <cctype>
@@ -136,6 +137,14 @@ class fail_parser {
   fail_rules out_;
 };
 
+/// Whether a name may be that of a call; where a run makes it, or waits in it, may differ from run to run.
+[[gnu::noinline]] inline bool may_be_call(std::string_view name) noexcept {
+  if (name.find_first_of(".:( ") != std::string_view::npos) return true;  // a place, or a primitive
+  for (unsigned n = 0; n != static_cast<unsigned>(core::mpi_call::thread_count_); ++n)
+    if (core::is_known(static_cast<core::mpi_call>(n)) && name == core::name_of(static_cast<core::mpi_call>(n))) return true;
+  return false;
+}
+
 /// The value that a condition is about. False, and the reason in `why`, if it is not known.
 inline bool value_of(const fail_rule& rule, const whywait::result& r, double& value, std::string& why) {
   using quantity = fail_rule::quantity;
@@ -151,6 +160,8 @@ inline bool value_of(const fail_rule& rule, const whywait::result& r, double& va
   };
   switch (rule.what) {
     case quantity::waiting:
+      if (site && r.waiting_at(rule.site) <= 0 && r.find_region(rule.site) == nullptr && !may_be_call(rule.site))
+        return why = "there is no call or region of this name", false;
       value = r.rank_seconds > 0 ? (site ? r.waiting_at(rule.site) : r.waiting_seconds) / r.rank_seconds : 0;
       return true;
     case quantity::unexplained: value = r.waiting_seconds > 0 ? r.unexplained_seconds / r.waiting_seconds : 0; return true;

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_GROUPING_HPP
 #define WHYWAIT_REPORT_GROUPING_HPP
 
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/explain/same_code.hpp>
@@ -23,6 +24,7 @@ struct wait_group {
   wait_entry sum;
   std::size_t shapes = 1;     ///< number of classes of explanations in the sum
   double largest_seconds = 0; ///< time of the most costly class
+  base::pod_vector<const wait_entry*> advised = {};  ///< for each advice of the sum the class that it was given for
 };
 
 namespace detail {
@@ -63,20 +65,41 @@ inline void add_shares(base::vector<location_seconds>& shares, const base::vecto
   }
 }
 
-// Savings are wall time: together no more than the rank that waited most could gain.
-inline void add_advice(base::vector<advice_entry>& advice, const base::vector<advice_entry>& more, const std::string& pattern,
-                       const base::vector<location_seconds>& waiters) {
+inline bool same_top(const wait_entry& a, const wait_entry& b) {
+  const auto top = [](const wait_entry& w) {
+    const residual_entry* most = nullptr;
+    for (const residual_entry& r : w.residual)
+      if (most == nullptr || r.total_ns > most->total_ns) most = &r;
+    return most;
+  };
+  const residual_entry *const x = top(a), *const y = top(b);
+  return x == nullptr || y == nullptr ? x == y : same_block(*x, *y);
+}
+
+// Savings are wall time: together no more than the rank that waited most could gain. Those of advice about other code do not add up.
+inline void add_advice(wait_group& to, const wait_entry& w) {
   double longest = 0;
-  for (const location_seconds& s : waiters) longest = std::max(longest, s.seconds);
-  for (const advice_entry& m : more) {
+  for (const location_seconds& s : to.sum.waiters) longest = std::max(longest, s.seconds);
+  base::vector<advice_entry>& advice = to.sum.advice;
+  for (const advice_entry& m : w.advice) {
     std::size_t same = 0;
     while (same != advice.size() && advice[same].problem != m.problem) ++same;
-    if (same != advice.size()) {
-      const double both = advice[same].saving_seconds + m.saving_seconds;  // the text stays that of the most costly shape
-      advice[same].saving_seconds = std::max(std::max(advice[same].saving_seconds, m.saving_seconds), std::min(both, longest));
-      advice[same].seconds += m.seconds;
-    } else if (m.problem != pattern || advice.empty()) {  // a special advice replaces that of the pattern
+    if (same == advice.size()) {
+      if (m.problem == w.pattern && !advice.empty()) continue;  // a special advice replaces that of the pattern
       advice.push_back(advice_entry(m));
+      to.advised.push_back(&w);
+      continue;
+    }
+    advice_entry& known = advice[same];
+    const double both = known.saving_seconds + m.saving_seconds, larger = std::max(known.saving_seconds, m.saving_seconds);
+    known.seconds += m.seconds;
+    if (known.text == m.text || same_top(*to.advised[same], w)) {
+      known.saving_seconds = std::max(larger, std::min(both, longest));  // the text stays that of the most costly shape
+    } else if (m.saving_seconds > known.saving_seconds) {
+      const double seconds = known.seconds;
+      known = m;
+      known.seconds = seconds;
+      to.advised[same] = &w;
     }
   }
 }
@@ -97,6 +120,7 @@ inline base::vector<wait_group> group_shapes(const base::vector<wait_entry>& wai
       if (g.sum.pattern == w.pattern && g.sum.operation == w.operation && g.sum.cause == w.cause) same = &g;
     if (same == nullptr) {
       groups.push_back({w, 1, w.seconds});
+      groups.back().advised.assign(w.advice.size(), &w);
       continue;
     }
     wait_entry& sum = same->sum;
@@ -113,7 +137,7 @@ inline base::vector<wait_group> group_shapes(const base::vector<wait_entry>& wai
     for (const residual_entry& r : w.residual) detail::add_term(sum.residual, r);
     detail::add_shares(sum.waiters, w.waiters);
     detail::add_shares(sum.causers, w.causers);
-    detail::add_advice(sum.advice, w.advice, w.pattern, sum.waiters);
+    detail::add_advice(*same, w);
   }
   for (wait_group& g : groups) {
     wait_entry& sum = g.sum;

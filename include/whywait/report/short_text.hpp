@@ -64,7 +64,8 @@ class short_writer {
   std::size_t most_causes() const noexcept { return tight_ >= 1 ? 1 : 2; }
   std::size_t most_of_text() const noexcept { return tight_ >= 6 ? 1 : tight_ >= 2 ? 2 : unlimited; }
   std::size_t most_of_advice() const noexcept { return tight_ >= 6 ? 1 : tight_ >= 3 ? 3 : unlimited; }
-  std::size_t most_verdicts() const noexcept { return tight_ >= 5 ? 1 : tight_ >= 4 ? 2 : unlimited; }
+  std::size_t most_verdicts() const noexcept { return tight_ >= 5 ? 1 : tight_ >= 3 ? 2 : unlimited; }
+  std::size_t most_of_verdict() const noexcept { return tight_ >= 6 ? 2 : unlimited; }
   std::size_t most_answers() const noexcept { return most_verdicts(); }
   std::size_t most_warnings() const noexcept { return tight_ >= 4 ? 1 : 2; }
   std::size_t most_remarks() const noexcept { return tight_ >= 7 ? 2 : unlimited; }
@@ -79,7 +80,7 @@ class short_writer {
       warnings(all, tight_ >= 4 ? 1 : 8);
       return all;
     }
-    if (r_.run.partial) add(all, "The program did not finish; the report covers what was recorded until its end.", "  ");
+    if (r_.run.partial) add(all, partial_words(r_.last_words), "  ");
     if (shares_processors(r_)) add(all, sharing_words(r_), "  ", o_.red());
     std::size_t verdicts = 0;
     for (const verdict_entry& v : r_.verdict)
@@ -111,7 +112,7 @@ class short_writer {
     const std::string text = base::printable(v.claim) + sentence(r_, v).substr(v.claim.size());
     const std::size_t claim = base::printable(v.claim).size(), action = text.rfind(": ", claim);
     const bool is_short = action != std::string::npos && claim - action <= columns / 2;
-    add(to, text, "  ", o_.bold(), 0, std::max<std::size_t>(2, most_of_text()), text.substr(is_short ? action : claim));
+    add(to, text, "  ", o_.bold(), 0, most_of_verdict(), text.substr(is_short ? action : claim));
   }
   void add(part& to, const std::string& text, const std::string& margin, const char* colour, std::size_t deeper,
            std::size_t most, const std::string& end = {}) const {

@@ -54,7 +54,7 @@ class text_writer {
       head += " · " + base::percent(waiting_share(run)) + " of " + (partly ? std::string("that") : base::rank_time()) +
               " is waiting (" + base::duration(run.waiting_seconds) + ")";
     paragraph(head, "", o_.bold());
-    if (run.partial) paragraph("The program did not finish; the report covers what was recorded until its end.", "  ");
+    if (run.partial) paragraph(partial_words(r_.last_words), "  ");
     if (shares_processors(r_)) paragraph(sharing_words(r_), "  ", o_.red(), 2);
     for (const verdict_entry& v : r_.verdict) paragraph(base::printable(sentence(r_, v)), "  ", o_.bold());
     if (!quiet) paragraph(no_verdict_words(r_), "  ");

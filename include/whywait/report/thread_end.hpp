@@ -34,6 +34,8 @@ struct thread_end {
   base::place call;
   std::string whom;  ///< "from rank 3 (tag 7)"
   double since_seconds = 0;
+  /// In the call that did not return.
+  double open_seconds() const noexcept { return inside && seconds > since_seconds ? seconds - since_seconds : 0; }
   std::string regions;  ///< open regions: "main/exchange"
   std::int64_t mpi_calls = 0;
   std::int64_t records = 0;         ///< number of records of MPI calls
@@ -72,7 +74,9 @@ inline std::string text_of(const base::vector<thread_end>& threads) {
     if (t.thread != 0) out += " thread " + std::to_string(t.thread);
     out += base::joined({": ", t.end, ", last seen after ", base::duration(t.seconds)});
     if (t.inside) {
-      out += base::joined({", since ", base::duration(t.since_seconds), " in ", call_text(t.call)});
+      out += base::joined({", since ", base::duration(t.since_seconds)});
+      if (t.open_seconds() > 0) out += base::joined({" (for ", base::duration(t.open_seconds()), ")"});
+      out += " in " + call_text(t.call);
       if (!t.whom.empty()) out += " " + t.whom;
     }
     out += "\n";
@@ -87,6 +91,20 @@ inline std::string text_of(const base::vector<thread_end>& threads) {
           {"      ", base::counted(t.torn_events, "event"), " torn, ", base::counted(t.lost_events, "event"), " lost\n"});
   }
   return out;
+}
+
+/// Of a program that did not finish: what its report covers, and what not.
+inline std::string partial_words(const base::vector<thread_end>& threads) {
+  double open = 0;
+  const thread_end* longest = nullptr;
+  for (const thread_end& t : threads) {
+    open += t.open_seconds();
+    if (t.open_seconds() > (longest != nullptr ? longest->open_seconds() : 0)) longest = &t;
+  }
+  const std::string covers = "The program did not finish; the report covers what was recorded until its end";
+  if (longest == nullptr) return covers + ".";
+  return base::joined({covers, ", without ", base::duration(open), " in calls that had not returned, most of it in ",
+                       brief_call_text(longest->call), "."});
 }
 
 }  // namespace reports

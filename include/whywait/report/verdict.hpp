@@ -72,13 +72,15 @@ inline core::stable_key top_block(const rules::finding& f, const explain::outcom
 }
 
 /// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. A block that is to
-/// be balanced has no other verdict that saves less. A pattern counts if it saves more than `noise` seconds. `covering`: findings whose root, a rank, has a verdict of its own.
+/// be balanced has no other verdict that saves less, and none of a pattern; another order of the threads is another remedy. `least`: seconds that a verdict saves. `covering`: findings whose root, a rank, has a verdict of its own.
 inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings,
-                         const explain::outcome& found, double run, bool of_pattern, double noise,
+                         const explain::outcome& found, double run, bool of_pattern, double least,
                          const base::vector<rules::finding>& covering = {}) {
   const auto covered = [&](const rules::finding& f) {  // a part of what is wrong with a rank, or with a block
     const core::stable_key top = top_block(f, found);
-    const auto same = [&](const verdict_entry& v) { return v.piece != 0 && v.piece == top && v.saving_seconds >= f.saving; };
+    const auto same = [&](const verdict_entry& v) {
+      return v.piece != 0 && v.piece == top && (of_pattern || (v.saving_seconds >= f.saving && f.problem != "no_overlap"));
+    };
     if (std::any_of(all.begin(), all.end(), same)) return true;
     return std::any_of(covering.begin(), covering.end(), [&f](const rules::finding& c) {
       return c.root.compare(0, std::strlen(base::rank_noun()) + 1, base::rank_noun() + std::string(" ")) == 0 &&
@@ -88,7 +90,7 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
   for (const rules::finding& f : findings) {
     if (covered(f)) continue;
     if (f.verdict.empty() || !f.matters || f.of_pattern != of_pattern || f.saving < least_share * run) continue;
-    if (of_pattern && f.saving < noise) continue;
+    if (f.saving < least) continue;
     if (std::any_of(all.begin(), all.end(), [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
     verdict_entry v;
     v.problem = f.problem;
@@ -185,6 +187,15 @@ inline bool holds_window(const verdict_entry& v, const explain::outcome& found) 
   return handed_ns > other_ns;
 }
 
+/// Whether other threads wait for a lock that a thread holds while it runs this code: divided, the parts wait for it in turn.
+[[gnu::noinline]] inline bool runs_under_lock(core::stable_key piece, const explain::outcome& found) noexcept {
+  std::int64_t locked_ns = 0, other_ns = 0;
+  for (const explain::explanation& e : found.waits)
+    if (e.why != explain::pattern::join && top_block(e) == piece)
+      (e.why == explain::pattern::mutex_contention ? locked_ns : other_ns) += e.wait_ns;
+  return locked_ns > other_ns;
+}
+
 /// What the run saves if a block takes half the time; 0: it is not known.
 inline std::int64_t saved_by_half(core::stable_key block, const explain::outcome& found) noexcept {
   for (const explain::what_if_answer& a : found.savings)
@@ -209,15 +220,17 @@ inline base::vector<explain::balance_answer> balances_of(const explain::outcome&
 /// The blocks whose balancing would shorten the run by at least `least_share`, and what rules say, largest saving first. Time
 /// inside MPI and start-up cannot be balanced. Of unmarked code all of it is named if balancing that saves clearly more than
 /// any part, and not mostly for the sake of code that only one rank runs; else the parts, each once. If nothing is known about
-/// causes, the pattern of the waits whose removal saves most. What the kernel may have caused (`said.noise`) has no verdict. `dealt`:
+/// causes, or only what saves far less, the pattern of the waits whose removal saves most. What the kernel may have caused
+/// (`said.noise`), or measuring, has no verdict. `dealt`:
 /// as in `balances_of`.
 inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, const name_resolver& resolve,
                                               const rules::evaluation& said, std::int64_t dealt) {
   const base::vector<explain::balance_answer> balances = balances_of(found, dealt);
-  constexpr double least_ratio = 1.05, clearly_more = 1.1;
+  constexpr double least_ratio = 1.05, clearly_more = 1.1, far_more = 3;
   base::vector<verdict_entry> all, moving;  // moving: used if nothing else is known
   const double run = base::seconds_of(found.total_ns != 0 ? found.total_ns : found.longest_ns);
-  const double noise = rules::processor_noise::least_effect(said.noise.all_ns, run);
+  const double error = base::seconds_of(found.without_overhead.error_ns);
+  const double noise = std::max(error, rules::processor_noise::least_effect(said.noise.all_ns, run));
   bool drowned = false;
   std::int64_t all_ns = 0, part_ns = 0, alone_ns = 0;
   std::int32_t all_rank = -1;
@@ -246,6 +259,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     if (all.size() == most_verdicts || b.among < 2 || saving < least_share * run) break;
     verdict_entry v;
     resolve.describe(b.piece, 0, v);
+    if (runs_under_lock(b.piece, found)) continue;
     const bool divided = b.among > b.ranks;
     const bool unmarked = v.kind == "between", whole = b.block == explain::unmarked_key();
     if (unmarked ? whole != together : v.kind != "region") continue;
@@ -255,13 +269,14 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
       const bool part = (x.after || v.after) && x.from && v.from && *x.from == *v.from;  // of the code after the same call
       return part || (x.block == v.block && x.where.line == v.where.line);
     };
-    if (std::any_of(all.begin(), all.end(), same)) continue;
+    const bool again = std::any_of(all.begin(), all.end(), same);
+    if (again && !divided) continue;
     v.rank = b.rank;
     v.thread = b.thread;
     v.ratio = divided ? 0 : slow_ratio(b);
     if ((v.ratio > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
     const bool in_turn = b.moves && base::ranks_are_threads();  // threads take the work as they come: no thread is slow
-    if (!divided && saving < rules::processor_noise::least_effect(said.noise.of(b.rank), run)) {
+    if (saving < error || (!divided && saving < rules::processor_noise::least_effect(said.noise.of(b.rank), run))) {
       drowned = true;
       continue;
     }
@@ -293,27 +308,46 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
       v.claim = base::joined({slow_words(b, "takes", "take"), " ", base::fixed(v.ratio, v.ratio < 10 ? 1 : 0),
                               " times as long as the ", one_other ? "other in " : "others in ", name, ": balancing it"});
     }
-    (in_turn ? moving : all).push_back(std::move(v));
-  }
-  for (const bool of_pattern : {false, true}) {
-    if (of_pattern && (!all.empty() || drowned ||
-                       static_cast<double>(found.waiting_ns) < least_waiting * static_cast<double>(found.location_ns)))
-      break;
-    add_verdicts(all, said.problems, found, run, of_pattern, noise);
-    for (const rules::wait_advice& w : said.waits) add_verdicts(all, w.list, found, run, of_pattern, noise, said.problems);
-    base::small_stable_sort(all,
-                            [](const verdict_entry& a, const verdict_entry& b) { return a.saving_seconds > b.saving_seconds; });
-    base::vector<verdict_entry> kept;
-    for (const verdict_entry& v : all) {
-      const auto same_cause = [&v](const verdict_entry& x) { return !v.root.empty() && x.root == v.root; };
-      if (std::none_of(kept.begin(), kept.end(), same_cause)) kept.push_back(v);  // the same cause may have one that saves more
+    if (!again) {
+      (in_turn ? moving : all).push_back(std::move(v));
+      continue;
     }
-    all = std::move(kept);
-    const std::size_t most = of_pattern ? 1 : most_verdicts;
-    if (all.size() > most) all.resize(most);
+    for (verdict_entry& x : all) {  // code that the compiler has in several places, such as an inlined function
+      if (x.claim != v.claim) continue;
+      x.saving_seconds = std::min(run, x.saving_seconds + v.saving_seconds);
+      x.predicted = false;
+    }
   }
-  if (all.empty()) all = std::move(moving);
-  return all;
+  const auto add = [&](base::vector<verdict_entry>& to, bool of_pattern, double least) {
+    add_verdicts(to, said.problems, found, run, of_pattern, least);
+    for (const rules::wait_advice& w : said.waits) add_verdicts(to, w.list, found, run, of_pattern, least, said.problems);
+  };
+  const auto order = [](base::vector<verdict_entry>& list) {
+    base::small_stable_sort(list,
+                            [](const verdict_entry& a, const verdict_entry& b) { return a.saving_seconds > b.saving_seconds; });
+  };
+  add(all, false, error);
+  order(all);
+  base::vector<verdict_entry> kept;
+  for (const verdict_entry& v : all) {
+    const auto same_cause = [&v](const verdict_entry& x) { return !v.root.empty() && x.root == v.root; };
+    if (std::none_of(kept.begin(), kept.end(), same_cause)) kept.push_back(v);  // the same cause may have one that saves more
+  }
+  if (kept.size() > most_verdicts) kept.resize(most_verdicts);
+  // Patterns, and what moves from thread to thread, where nothing is known that saves a large part of it.
+  const double least = kept.empty() ? 0 : far_more * kept[0].saving_seconds;
+  base::vector<verdict_entry> more = kept;  // which cover others
+  if (!drowned && static_cast<double>(found.waiting_ns) >= least_waiting * static_cast<double>(found.location_ns))
+    add(more, true, std::max(noise, least));
+  more.erase(more.begin(), more.begin() + static_cast<std::ptrdiff_t>(kept.size()));
+  order(more);
+  if (more.empty() && !moving.empty() && moving[0].saving_seconds >= least) more = std::move(moving);
+  if (more.empty()) return kept;
+  if (kept.empty() && !more[0].of_pattern) return more;
+  if (kept.size() == most_verdicts) kept.pop_back();
+  kept.push_back(std::move(more[0]));
+  order(kept);
+  return kept;
 }
 
 }  // namespace detail

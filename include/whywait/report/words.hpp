@@ -94,9 +94,15 @@ inline rank_words words_for(const base::vector<location_seconds>& list, std::siz
   return out;
 }
 
-/// "ranks 1-3 waited for rank 0", "ranks 0-3 waited for one another", "rank 2 waited, mostly for rank 0 (91 %)".
+/// "ranks 1-3 waited for rank 0", "ranks 0-3 waited for one another", "rank 2 waited, mostly for rank 0 (91 %)". Those that together
+/// have less than 2 % of the waiting are left out.
 inline std::string who_waited(const wait_entry& w) {
-  const rank_words waiters = words_for(w.waiters);
+  double waited = 0, of_named = 0;
+  for (const location_seconds& s : w.waiters) waited += s.seconds;
+  std::size_t named_waiters = 0;
+  while (named_waiters < w.waiters.size() && (named_waiters == 0 || of_named < 0.98 * waited))
+    of_named += w.waiters[named_waiters++].seconds;
+  const rank_words waiters = words_for(w.waiters, 0, named_waiters);
   const rank_words all = words_for(w.causers);
   std::string out = waiters.text + " waited";
   if (all.ranks.empty()) return out;

@@ -115,6 +115,21 @@ class fact_maker {
     const std::uint32_t at = on_path_.find(block);
     return at == base::key_map::none ? nullptr : &found_.critical_path[at];
   }
+  /// What a block has on the critical path above the mean; -1: it is not listed. `joined`: with all unmarked code from the same call to
+  /// calls in one function, as ranks with other neighbours end it in other lines.
+  [[gnu::noinline]] std::int64_t path_imbalance(core::stable_key block, bool joined) const {
+    const explain::critical_block* const path = critical(block);
+    if (path == nullptr) return -1;
+    const explain::block_description top = names_.describe(block, false);
+    if (!joined || top.from == nullptr || top.where == nullptr || top.where->function.empty()) return path->imbalance_ns;
+    std::int64_t ns = 0;
+    for (const explain::critical_block& c : found_.critical_path) {
+      const explain::block_description other = names_.describe(c.block, false);
+      if (other.from == nullptr || other.where == nullptr || !(*other.from == *top.from)) continue;
+      if (c.block == block || other.where->function == top.where->function) ns += c.imbalance_ns;
+    }
+    return ns;
+  }
   /// Wall time that balancing the largest block of a wait saves: the answer of the virtual clocks, which the verdict states,
   /// or what its critical path has above the mean.
   std::int64_t above_mean(const explain::residual_term& top, const code_spread& spread, std::int64_t longest_waiter) const {
@@ -122,12 +137,11 @@ class fact_maker {
       const std::int64_t predicted = balance_of(top)->saving_ns;
       return std::max(predicted, program_.shared_processors ? spread.above_mean_ns : std::int64_t{0});
     }
-    const explain::critical_block* const path = critical(top.block);
+    const std::int64_t path_ns = path_imbalance(top.block, !spread.uneven());
     const std::string_view why = spread.excess;  // what is slower has to be faster, not other ranks to do it
     const bool faster = why == "speed" || why == "instructions" || why == "cycles" || why == "core" || why == "frequency";
-    return std::min(
-        std::min(path != nullptr ? path->imbalance_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns),
-        faster ? INT64_MAX : bounds_.by_balance());
+    return std::min(std::min(path_ns >= 0 ? path_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns),
+                    faster ? INT64_MAX : bounds_.by_balance());
   }
   bool balance_predicted(const explain::residual_term& top, const code_spread& spread) const noexcept {
     const explain::balance_answer* const b = balance_of(top);
@@ -239,9 +253,9 @@ class fact_maker {
     std::int64_t most_waited = longest_waiter;
     // A thread that finds the lock free makes no record of it: its unmarked code under the lock begins earlier than that of others.
     // Where threads take turns to be last, none of them waits as long as all could gain, which the clocks know.
-    const bool locked = e.why == explain::pattern::mutex_contention && found_.no_locks.site != 0;
+    const bool locked = explain::waits_for_lock(e.why) && found_.no_locks.site != 0;
     const bool any_code = locked && used > 0 && kinds[0] == std::string_view("between");
-    if (divides_work(e.why) && used > 0) {  // now one thread is late by these blocks, now another
+    if ((locked || divides_work(e.why)) && used > 0) {  // now one thread is late by these blocks, now another
       avoidable = core::nearest(static_cast<double>(avoidable) *
                                 ratio(any_code ? shapes_.all_ns(e) : shapes_.because_ns(e), e.wait_ns));
       most_waited = any_code ? 0 : shapes_.because_longest_ns(e);

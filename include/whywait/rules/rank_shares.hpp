@@ -57,7 +57,7 @@ inline std::string guilty_text(const base::vector<explain::location_share>& shar
   if (most == nullptr || shares.size() < 2 || 10 * most->ns < 6 * all) return ranks_text(shares);
   const std::string rank = base::rank_text(most->rank);
   if (20 * most->ns >= 19 * all) return rank;
-  return "mostly " + rank + " (" + base::percent(static_cast<double>(most->ns) / static_cast<double>(all)) + ")";
+  return rank + " (" + base::percent(static_cast<double>(most->ns) / static_cast<double>(all)) + ")";
 }
 
 /// Whether threads of one rank wait for each other, beside MPI.

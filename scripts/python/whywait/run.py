@@ -8,7 +8,10 @@ class Error(ValueError):
 
 
 def place(site):
-    """A call site or block in one line: "MPI_Recv in exchange (halo.cpp:142)". Unknown parts are left out."""
+    """A call site or block in one line: "MPI_Recv in exchange (halo.cpp:142)", "between MPI_Recv at exchange (halo.cpp:142) and ...".
+    Unknown parts are left out."""
+    if site.get("kind") in ("between", "call"):
+        return site["block"]
     name = site.get("call") or site.get("block") or "a call"
     region = (site.get("region") or "").rpartition("/")[2] or site.get("function", "")
     file = pathlib.PurePath(site.get("file") or "").name

@@ -35,6 +35,10 @@ TEST_CASE("a path has the process, the job, the time and the host") {
   REQUIRE(::gethostname(host, sizeof host - 1) == 0);
   CHECK(expanded("run") == "run");
   CHECK(expanded("") == "");
+  CHECK(expanded("out/") == "out/whywait");
+  CHECK(expanded(".") == "./whywait");
+  CHECK(expanded("a/..") == "a/../whywait");
+  CHECK(expanded("a/.b") == "a/.b");
   CHECK(expanded("a/%p-b") == "a/" + pid + "-b");
   CHECK(expanded("%h/%p%p") == std::string(host) + "/" + pid + pid);
   CHECK(expanded("100%%") == "100%");

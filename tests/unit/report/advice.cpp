@@ -164,6 +164,29 @@ TEST_CASE("shapes of one wait matter together, and their advice is added up") {
   CHECK(reported(outcome({alone, late_sender()}), names(), facts()).waits.at(1).advice.empty());
 }
 
+TEST_CASE("savings of advice about different code do not add up") {
+  const auto shape = [](const char* block, double saving) {
+    reports::wait_entry w;
+    w.pattern = "wait_at_barrier";
+    w.seconds = 4 * saving;
+    w.residual.resize(1);
+    w.residual[0].kind = "region";
+    w.residual[0].block = block;
+    w.residual[0].total_ns = static_cast<std::int64_t>(4e9 * saving);
+    w.waiters = {{1, 0, 4 * saving}};
+    w.advice.push_back({"uneven_work", std::string("balance ") + block, saving, {}, saving});
+    return w;
+  };
+  const auto advised = [](const whywait::base::vector<reports::wait_entry>& waits) {
+    return reports::group_shapes(waits).at(0).sum.advice.at(0);
+  };
+  CHECK(advised({shape("update", 1), shape("update", 2)}).saving_seconds == 3);
+  const reports::advice_entry other = advised({shape("update", 1), shape("pack", 2)});
+  CHECK(other.saving_seconds == 2);
+  CHECK(other.text == "balance pack");
+  CHECK(other.seconds == 3);
+}
+
 TEST_CASE("an additional rule for a wait prints its own description") {
   const std::string out = reports::text_of(reported(outcome({barrier_wait()}), names(), facts(), by_shape));
   CHECK(has(out, "    more work: rank 0 had work to do before MPI_Barrier (main.cpp:30)"));

@@ -53,7 +53,8 @@ TEST_CASE("a condition that holds is said with its value") {
   CHECK(broken("load_balance<0.9, communication<0.9, serialisation<.9, transfer<0.99") ==
         "load_balance is 80.0 %, below 90.0 %; transfer is 98.7 %, below 99.0 %");
   CHECK(broken("waiting(MPI_Allreduce)>12%") == "waiting(MPI_Allreduce) is 12.5 %, above 12.0 %");
-  CHECK(broken("waiting(halo.cpp:22) > 13 %; waiting(MPI_Recv)>0") == "");
+  CHECK(broken("waiting(halo.cpp:22) > 13 %; waiting(MPI_Recv)>0; waiting(mutex::lock)>0") == "");
+  CHECK(broken("waiting(MPI_Recieve)>0") == "waiting(MPI_Recieve) cannot be checked: there is no call or region of this name");
   CHECK(broken("efficiency(step)<0.6") == "efficiency(step) is 50.0 %, below 60.0 %");
   CHECK(broken("load_balance(step)<0.6") == "");
   CHECK(broken("time>1s; time>1500 ms; time(step)>1s; time > 2.5 s") ==

@@ -311,6 +311,62 @@ TEST_CASE("without a known cause the pattern that costs most is the verdict, or 
   CHECK(reports::no_verdict_words(r).empty());
 }
 
+TEST_CASE("a pattern has a verdict beside causes that save far less, but not for the same code") {
+  rules::evaluation said;
+  rules::wait_advice of_wait;
+  of_wait.list.push_back(finding_of("ranks 1-3 waited in MPI_Recv: calling it earlier", 3.0));
+  of_wait.list[0].of_pattern = true;
+  of_wait.list[0].wait = 0;
+  said.waits.push_back(of_wait);
+  const explain::balance_answer small = balance_of(update, 3, 8, 6, 20, 0.5), large = balance_of(update, 3, 8, 9, 20, 1.5);
+  REQUIRE(with({small}, said).verdict.size() == 2);
+  CHECK(with({small}, said).verdict[0].of_pattern);
+  CHECK(with({small}, said).verdict[1].block == "update");
+  REQUIRE(with({large}, said).verdict.size() == 1);
+  CHECK(with({large}, said).verdict[0].block == "update");
+  REQUIRE(with({balance_of(compute, 3, 8, 6, 20, 0.5)}, said).verdict.size() == 1);  // the code that the wait is about
+}
+
+TEST_CASE("what saves less than the error of measurement is no verdict") {
+  explain::outcome found = outcome({late_sender()}, 8, 10 * second);
+  found.total_ns = 10 * second;
+  found.balances = {balance_of(compute, 3, 8, 6, 20, 1.5)};
+  const auto verdicts = [&found](double error) {
+    found.without_overhead.error_ns = static_cast<std::int64_t>(error * second);
+    return reports::assemble(found, names(), facts()).verdict.size();
+  };
+  CHECK(verdicts(1.4) == 1);
+  CHECK(verdicts(1.6) == 0);
+}
+
+TEST_CASE("code that runs under a lock is not balanced, because its parts would wait for the lock in turn") {
+  const auto verdicts = [](explain::pattern why) {
+    explain::outcome found = outcome({late_sender()}, 8, 10 * second);
+    found.total_ns = 10 * second;
+    found.waits[0].why = why;
+    found.balances = {balance_of(compute, 3, 8, 6, 20, 1.5)};
+    return reports::assemble(found, names(), facts()).verdict.size();
+  };
+  CHECK(verdicts(explain::pattern::late_sender) == 1);
+  CHECK(verdicts(explain::pattern::mutex_contention) == 0);
+}
+
+TEST_CASE("code that the compiler has twice is one verdict with the sum, as a bound") {
+  constexpr core::stable_key copy = 4711;
+  explain::outcome found = outcome({late_sender()}, 8, 10 * second);
+  found.total_ns = 10 * second;
+  found.meanings.push_back({between_key, explain::block_kind::between, waitall, send});
+  found.meanings.push_back({copy, explain::block_kind::between, waitall, send});
+  explain::balance_answer first = balance_of(between_key, 0, 1, 2, 2, 1.2), second_copy = balance_of(copy, 0, 1, 2, 2, 0.8);
+  first.among = second_copy.among = 8;
+  first.region = second_copy.region = false;
+  found.balances = {first, second_copy};
+  const reports::result r = reports::assemble(found, names(), facts());
+  REQUIRE(r.verdict.size() == 1);
+  CHECK(r.verdict[0].saving_seconds == doctest::Approx(2.0));
+  CHECK_FALSE(r.verdict[0].predicted);
+}
+
 TEST_CASE("a block that is long on one rank in one epoch and on another in the next names no rank") {
   explain::outcome all;
   explain::outcome epoch;

@@ -126,6 +126,9 @@ TEST_CASE("waiting and causing ranks") {
   CHECK(who_waited(w) == "ranks 1-3 waited, mostly for rank 0 (93 %)");
   w.causers.clear();
   CHECK(who_waited(w) == "ranks 1-3 waited");
+  w.waiters = {{0, 0, 2.99}, {1, 0, 0.01}};
+  w.causers = {{1, 0, 3.0}};
+  CHECK(who_waited(w) == "rank 0 waited for rank 1");
 }
 
 TEST_CASE("a block is slower, entered more often, or on one side only") {

@@ -82,7 +82,7 @@ inline void notices(const page_context& p) {
   const auto note = [&](const std::string& words) {
     if (!words.empty()) p.out.put("<p class=\"note\" role=\"note\">$</p>", sentence_of(words));
   };
-  if (r.run.partial) note("Partial: the program did not finish; the report covers what was recorded until its end.");
+  if (r.run.partial) note(partial_words(r.last_words));
   if (r.run.partly_explained()) note("Of " + base::duration(r.run.seconds) + " " + explained_words(r.run) + " explained.");
   if (shares_processors(r)) note(sharing_words(r) + ".");
   if (is_weakened(r)) {

@@ -61,7 +61,8 @@ declare problem for uneven when w.excess = 'shared' parameters (
   root = "{w.code_thread}",
   description = "{w.code_thread} was ready to run for {w.code_delay} without a processor, so that {w.top} took {w.code_ratio} times as
                  long as on the others" + if(w.code_processors > 0, "; it may use {plural(w.code_processors, 'processor', 'processors')}.", "."),
-  verdict = "{w.code_thread} was ready to run for {w.code_delay} without a processor: giving each rank one of its own",
+  verdict = if(w.own_processors > w.code_delay, "ranks were ready to run without a processor: giving each rank one of its own",
+               "{w.code_thread} was ready to run for {w.code_delay} without a processor: giving each rank one of its own"),
   advice = "give each rank a processor of its own: start fewer ranks on this machine, check the binding, stop what else runs there",
   duration = max(w.duration, w.own_processors), saving = max(w.above_mean * w.ranks / max(1, w.ranks - 1), w.own_processors) );
 
@@ -135,7 +136,7 @@ declare problem for varying_block when w.top_here >= 50 % and w.top_waiting_amou
   advice = if(w.above_mean < w.noise, "give each rank a processor of its own, or measure where nothing else runs; if it stays, ", "")
             + if(w.top_kind = 'between', "even out that code", "even out {w.top}") + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})") + " from visit to visit; or let
             a rank go on without the late one: receive later, do more work between two messages, or synchronise less often",
-  duration = w.duration, saving = w.above_mean );
+  duration = max(w.duration, w.above_mean), saving = w.above_mean );
 declare problem for varying_block when w.top_here < 50 % or w.top_waiting_amount = 0 parameters (
   name = "work_in_turn",
   instead_of = "late_sender, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_fence, early_wait, condition_variable, thread_barrier, latch, semaphore, future, join",
@@ -143,7 +144,7 @@ declare problem for varying_block when w.top_here < 50 % or w.top_waiting_amount
   description = "{w.waiting_ranks} run {w.top} in turn while others wait; in total all {w.code_nouns} spend about as much time in it.",
   verdict = "{w.waiting_ranks} run {w.top} in turn while others wait: running it at the same time on all",
   advice = if(w.top_kind = 'between', "divide that code among", "divide each {w.top} among") + " the {w.code_nouns}, or let the next one begin it ahead of {w.operation}",
-  duration = w.duration, saving = w.above_mean );
+  duration = max(w.duration, w.above_mean), saving = w.above_mean );
 )rules";
 }
 

@@ -54,8 +54,8 @@ declare composite event window_lock_contention member ( wait as w ) when w.patte
 declare problem for window_lock_contention parameters (
   name = "window_lock_contention",
   description = "{w.waiting_ranks} waited in {w.operation} for the lock of a window until {w.late_ranks} released it ({w.cause}).",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for the lock that {w.late_others} held"
-            + if(w.blocks_count > 0, " during {w.blocks}", "") + ": holding it shorter",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for the lock that "
+            + if(w.late_others = 'one another', "each of them", "{w.late_others}") + " held" + if(w.blocks_count > 0, " during {w.blocks}", "") + ": holding it shorter",
   advice = if(w.blocks_count > 0, "move {w.blocks} out of the lock that {w.cause} releases, or ", "call {w.cause} earlier, or ")
            + "take a shared lock (MPI_LOCK_SHARED, MPI_Win_lock_all) where MPI_Accumulate or MPI_Fetch_and_op suffices",
   duration = w.duration,

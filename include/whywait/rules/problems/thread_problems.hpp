@@ -13,8 +13,10 @@ declare composite event mutex_contention member ( wait as w ) when w.pattern = '
 declare problem for mutex_contention parameters (
   name = "mutex_contention",
   instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn",
-  description = "{w.waiting_ranks} waited in {w.operation} for the lock that {w.late_others} held until {w.cause}.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for the lock that {w.late_others} held: holding it shorter",
+  description = "{w.waiting_ranks} waited in {w.operation} for the lock that "
+                + if(w.late_others = 'one another', "each of them", "{w.late_others}") + " held until {w.cause}.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for the lock that "
+            + if(w.late_others = 'one another', "each of them", "{w.late_others}") + " held: holding it shorter",
   advice = "hold the lock that {w.cause} releases for less time, or divide what it protects among several locks",
   duration = w.duration,
   saving = w.avoidable );
@@ -25,7 +27,7 @@ declare composite event held_lock member ( wait as w ) when w.pattern = 'mutex_c
 declare problem for held_lock parameters (
   name = "work_under_lock",
   instead_of = "mutex_contention, uneven_work, slower_visits, serial_work, slow_block, work_in_turn",
-  root = if(w.top_kind = 'between', "{w.operation} {w.cause}", "{w.top} {w.top_place} {w.cause}"),
+  root = if(w.top_kind = 'between', "{w.cause}", "{w.top} {w.top_place} {w.cause}"),
   description = if(2 * w.top_inherited > w.top_duration,
                    "{w.late_ranks} waited for {w.blocks} while holding the lock that {w.waiting_ranks} needed in {w.operation}.",
                    "{w.late_ranks} ran {w.blocks} while holding the lock that {w.waiting_ranks} needed in {w.operation}."),

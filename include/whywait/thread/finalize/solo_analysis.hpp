@@ -230,6 +230,8 @@ inline void report_at_exit() noexcept {
   if (wanted.help) reports::print_settings(stderr);
   if (!wanted.report && wanted.output == nullptr && wanted.fail == nullptr) return;
   if (is_without_threads(*registry)) return;
+  if (wanted.whatif != nullptr && *wanted.whatif != '\0')
+    core::warn("WHYWAIT_WHATIF: questions are answered of programs with MPI only; the variable is ignored");
   bool printed = false;
   try {
     finalize::expect_check(wanted);
