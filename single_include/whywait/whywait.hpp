@@ -42913,7 +42913,7 @@ declare problem for serial parameters (
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, uneven_work, send_after_work",
   root = "{w.top} {w.top_place} {w.code_thread}",
   description = if(w.lead = 'few', "only {w.code_ranks} of {w.ranks} ranks run {w.top}; the others wait for them at {w.operation}.",
-                   "only {w.code_thread} runs {w.top}; the other ranks wait for it at {w.operation}."),
+                   if(w.code_ranks > 1, "{w.code_thread} does nearly all of", "only {w.code_thread} runs") + " {w.top}; the other ranks wait for it at {w.operation}."),
   verdict = if(w.lead = 'few', "only {w.code_ranks} of {w.ranks} ranks run {w.top}, and the others wait for them: dividing it among all ranks", ""),
   advice = "divide {w.top} among the ranks, or give {w.waiting_ranks} work that does not need its result",
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted );
@@ -43011,7 +43011,7 @@ declare problem for late_broadcast parameters (
   verdict = "{w.waiting_ranks} waited in {w.operation} for its root"
             + if(w.blocks_count > 0, " because of {w.blocks}", "") + ": calling it earlier there",
   advice = if(w.blocks_count = 0, "let the root call {w.cause} earlier, or start the nonblocking form early and wait where the data is needed",
-           "let the root call {w.cause} before {w.blocks}, or start the nonblocking form early and wait where the data is needed"),
+           "let the root call {w.cause} before {w.blocks} if what it sends does not depend on that, or start the nonblocking form early and wait where the data is needed"),
   duration = w.duration,
   saving = w.avoidable );
 
@@ -52292,6 +52292,38 @@ inline bool shares_processors(const result& r) noexcept {
          (r.run.threads_only && r.run.seconds > 0 && r.not_understood.sharing.seconds >= least_sharing_of_run * r.run.seconds);
 }
 
+/// Many short waits for locks: then handing a lock over from one processor to another costs more than they do.
+struct frequent_locks {
+  double count = 0, seconds = 0;
+  const base::place* site = nullptr;  ///< where the longest of them are; null: unknown
+
+  explicit frequent_locks(const result& r)
+      : count(static_cast<double>(r.run.short_waits)), seconds(r.run.short_wait_seconds), run_(r.run.seconds) {
+    double most = 0;
+    for (const wait_entry& w : r.waits) {
+      if (w.pattern != "mutex_contention") continue;
+      count += static_cast<double>(w.count);
+      seconds += w.seconds;
+      if (w.seconds > most) most = w.seconds, site = &w.operation;
+    }
+  }
+  bool matter() const noexcept {
+    constexpr double least_per_second = 50000, most_mean = 5e-6;
+    return count >= least_per_second * run_ && run_ > 0 && seconds <= most_mean * count;
+  }
+  std::string words() const {
+    if (!matter()) return {};
+    return base::joined(
+        {"threads waited ", base::count(static_cast<std::int64_t>(count / run_)), " times a second for locks, ",
+         base::duration(seconds / count), " on average", site != nullptr ? ", most in " : "",
+         site != nullptr ? brief_call_text(*site) : "",
+         ": handing a lock over costs more than that, so that it is not known what taking it less often saves"});
+  }
+
+ private:
+  double run_;
+};
+
 /// No wait of a rank with time that is not understood is exact: the rank may have been late, or have waited, for a reason that
 /// is not known. Where threads work that were not recorded, no verdict about the others is one about the program.
 inline void weaken(result& r) {
@@ -52301,6 +52333,12 @@ inline void weaken(result& r) {
     base::vector<verdict_entry> kept;
     for (verdict_entry& v : r.verdict)
       if (!v.of_pattern) kept.push_back(std::move(v));
+    r.verdict = std::move(kept);
+  }
+  if (frequent_locks(r).matter()) {
+    base::vector<verdict_entry> kept;
+    for (verdict_entry& v : r.verdict)
+      if (v.problem != "mutex_contention" && v.problem != "work_under_lock") kept.push_back(std::move(v));
     r.verdict = std::move(kept);
   }
   const double whole = r.run.ranks > 0 ? r.run.location_seconds / static_cast<double>(r.run.ranks) : 0;
@@ -52479,11 +52517,13 @@ inline std::string whole_run_words(const result& r) {
                        " is waiting, if parts that were not recorded are like those beside them"});
 }
 
+inline std::string lock_words(const result& r) { return frequent_locks(r).words(); }
+
 /// What else the first lines say where it matters, most serious first.
 inline base::vector<std::string> remarks(const result& r) {
   base::vector<std::string> all;
-  for (std::string (*const words)(const result&) : {&whole_run_words, &late_start_words, &other_worlds_words, &files_words,
-                                                    &transfer_words, &asleep_words, &outside_words}) {
+  for (std::string (*const words)(const result&) : {&whole_run_words, &late_start_words, &other_worlds_words, &lock_words,
+                                                    &files_words, &transfer_words, &asleep_words, &outside_words}) {
     all.push_back(words(r));
     if (all.back().empty()) all.pop_back();
   }

@@ -32,6 +32,38 @@ inline bool shares_processors(const result& r) noexcept {
          (r.run.threads_only && r.run.seconds > 0 && r.not_understood.sharing.seconds >= least_sharing_of_run * r.run.seconds);
 }
 
+/// Many short waits for locks: then handing a lock over from one processor to another costs more than they do.
+struct frequent_locks {
+  double count = 0, seconds = 0;
+  const base::place* site = nullptr;  ///< where the longest of them are; null: unknown
+
+  explicit frequent_locks(const result& r)
+      : count(static_cast<double>(r.run.short_waits)), seconds(r.run.short_wait_seconds), run_(r.run.seconds) {
+    double most = 0;
+    for (const wait_entry& w : r.waits) {
+      if (w.pattern != "mutex_contention") continue;
+      count += static_cast<double>(w.count);
+      seconds += w.seconds;
+      if (w.seconds > most) most = w.seconds, site = &w.operation;
+    }
+  }
+  bool matter() const noexcept {
+    constexpr double least_per_second = 50000, most_mean = 5e-6;
+    return count >= least_per_second * run_ && run_ > 0 && seconds <= most_mean * count;
+  }
+  std::string words() const {
+    if (!matter()) return {};
+    return base::joined(
+        {"threads waited ", base::count(static_cast<std::int64_t>(count / run_)), " times a second for locks, ",
+         base::duration(seconds / count), " on average", site != nullptr ? ", most in " : "",
+         site != nullptr ? brief_call_text(*site) : "",
+         ": handing a lock over costs more than that, so that it is not known what taking it less often saves"});
+  }
+
+ private:
+  double run_;
+};
+
 /// No wait of a rank with time that is not understood is exact: the rank may have been late, or have waited, for a reason that
 /// is not known. Where threads work that were not recorded, no verdict about the others is one about the program.
 inline void weaken(result& r) {
@@ -41,6 +73,12 @@ inline void weaken(result& r) {
     base::vector<verdict_entry> kept;
     for (verdict_entry& v : r.verdict)
       if (!v.of_pattern) kept.push_back(std::move(v));
+    r.verdict = std::move(kept);
+  }
+  if (frequent_locks(r).matter()) {
+    base::vector<verdict_entry> kept;
+    for (verdict_entry& v : r.verdict)
+      if (v.problem != "mutex_contention" && v.problem != "work_under_lock") kept.push_back(std::move(v));
     r.verdict = std::move(kept);
   }
   const double whole = r.run.ranks > 0 ? r.run.location_seconds / static_cast<double>(r.run.ranks) : 0;
@@ -219,11 +257,13 @@ inline std::string whole_run_words(const result& r) {
                        " is waiting, if parts that were not recorded are like those beside them"});
 }
 
+inline std::string lock_words(const result& r) { return frequent_locks(r).words(); }
+
 /// What else the first lines say where it matters, most serious first.
 inline base::vector<std::string> remarks(const result& r) {
   base::vector<std::string> all;
-  for (std::string (*const words)(const result&) : {&whole_run_words, &late_start_words, &other_worlds_words, &files_words,
-                                                    &transfer_words, &asleep_words, &outside_words}) {
+  for (std::string (*const words)(const result&) : {&whole_run_words, &late_start_words, &other_worlds_words, &lock_words,
+                                                    &files_words, &transfer_words, &asleep_words, &outside_words}) {
     all.push_back(words(r));
     if (all.back().empty()) all.pop_back();
   }

@@ -77,6 +77,34 @@ TEST_CASE("a rank that called MPI_Init late is named where others waited long fo
   CHECK(judge(r) == objection::none);
 }
 
+TEST_CASE("what holding a lock shorter saves is not known where locks are handed over all the time") {
+  reports::result r = fine();
+  reports::wait_entry w;
+  w.pattern = "mutex_contention";
+  w.count = 400000;
+  w.seconds = 0.4;
+  w.operation = call("pthread_mutex_lock", "count", "words.cpp", 18);
+  r.waits.push_back(w);
+  r.run.short_waits = 200000;
+  r.run.short_wait_seconds = 0.02;
+  reports::verdict_entry held, other;
+  held.problem = "work_under_lock";
+  other.problem = "uneven_work";
+  r.verdict = {held, other};
+  CHECK(reports::lock_words(r) ==
+        "threads waited 60,000 times a second for locks, 700 ns on average, most in pthread_mutex_lock (words.cpp:18): handing "
+        "a lock "
+        "over costs more than that, so that it is not known what taking it less often saves");
+  reports::weaken(r);
+  REQUIRE(r.verdict.size() == 1);
+  CHECK(r.verdict[0].problem == "uneven_work");
+  r.run.short_waits = 50000;  // 45,000 a second
+  CHECK(reports::lock_words(r).empty());
+  r.run.short_waits = 200000;
+  r.waits.back().seconds = 4;  // each lasts longer than handing the lock over
+  CHECK(reports::lock_words(r).empty());
+}
+
 TEST_CASE("threads that mostly sleep are not fine, and the report says where they sleep") {
   reports::result r = fine();
   CHECK_FALSE(contains(reports::detail::quiet_words(r, {}), "reading a variable in a loop"));

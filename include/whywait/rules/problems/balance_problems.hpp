@@ -95,7 +95,7 @@ declare problem for serial parameters (
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, uneven_work, send_after_work",
   root = "{w.top} {w.top_place} {w.code_thread}",
   description = if(w.lead = 'few', "only {w.code_ranks} of {w.ranks} ranks run {w.top}; the others wait for them at {w.operation}.",
-                   "only {w.code_thread} runs {w.top}; the other ranks wait for it at {w.operation}."),
+                   if(w.code_ranks > 1, "{w.code_thread} does nearly all of", "only {w.code_thread} runs") + " {w.top}; the other ranks wait for it at {w.operation}."),
   verdict = if(w.lead = 'few', "only {w.code_ranks} of {w.ranks} ranks run {w.top}, and the others wait for them: dividing it among all ranks", ""),
   advice = "divide {w.top} among the ranks, or give {w.waiting_ranks} work that does not need its result",
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted );

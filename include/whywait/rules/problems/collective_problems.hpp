@@ -35,7 +35,7 @@ declare problem for late_broadcast parameters (
   verdict = "{w.waiting_ranks} waited in {w.operation} for its root"
             + if(w.blocks_count > 0, " because of {w.blocks}", "") + ": calling it earlier there",
   advice = if(w.blocks_count = 0, "let the root call {w.cause} earlier, or start the nonblocking form early and wait where the data is needed",
-           "let the root call {w.cause} before {w.blocks}, or start the nonblocking form early and wait where the data is needed"),
+           "let the root call {w.cause} before {w.blocks} if what it sends does not depend on that, or start the nonblocking form early and wait where the data is needed"),
   duration = w.duration,
   saving = w.avoidable );
 
