@@ -198,6 +198,9 @@ def chosen_library():
         done = subprocess.run([installed / "bin/whywait", "run", "--dry-run", "--", *command], capture_output=True, text=True)
         if "LD_PRELOAD=" + str(installed / "lib/whywait/threads/libwhywait_threads.so") not in done.stdout:
             problems.append(f"{command}: {done.stdout}{done.stderr}")
+    said = subprocess.run([script, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    if f"\n## [{said}]" not in (pathlib.Path(script).parent.parent / "CHANGELOG.md").read_text(encoding="utf-8"):
+        problems.append(f"whywait --version: {said}")
     return problems
 
 

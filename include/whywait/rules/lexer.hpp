@@ -60,6 +60,12 @@ class lexer {
         at_ += 2;
         return make(token_kind::mark, begin, at_);
       }
+    for (const char* wrong : {"=>", "=<"})
+      if (starts(wrong)) {
+        at_ += 2;
+        log_->report(code::bad_character, where(begin, at_), {"'", wrong, "': write ", wrong[1] == '>' ? ">=" : "<="});
+        return make(token_kind::bad, begin, at_);
+      }
     if (std::string_view("(),;=<>+-*/.%").find(c) != std::string_view::npos) {
       ++at_;
       return make(token_kind::mark, begin, at_);
@@ -80,7 +86,11 @@ class lexer {
     const bool utf8 = base::code_point_at(text_, begin).valid();
     log_->report(code::bad_character, where(begin, at_),
                  {utf8 ? "'" : "these bytes are not UTF-8", utf8 ? found.substr(0, 40) : std::string_view(),
-                  utf8 ? "' means nothing here" : ""});
+                  !utf8           ? ""
+                  : found == "&&" ? "' means nothing here: write and"
+                  : found == "||" ? "' means nothing here: write or"
+                  : found == "!"  ? "' means nothing here: write not"
+                                  : "' means nothing here"});
     return make(token_kind::bad, begin, at_);
   }
 

@@ -45,6 +45,14 @@ TEST_CASE("the column counts characters, not bytes") {
 }
 
 TEST_CASE("one run shows several errors, in every declaration") {
+  const auto condition = [](const char* text) {
+    return sample::messages(std::string("declare problem for wait when ") + text +
+                            " parameters (name = \"x\", duration = duration);");
+  };
+  CHECK(says(condition("duration => 1 s"), "'=>': write >="));
+  CHECK(says(condition("duration =< 1 s"), "'=<': write <="));
+  CHECK(says(condition("duration > 1 s && count > 1"), "'&&' means nothing here: write and"));
+  CHECK(says(condition("duration > 1 s || count > 1"), "'||' means nothing here: write or"));
   const std::string all = sample::messages(
       "declare problem for wait when duraton > 1 s parameters (name = \"a\", duration = wait);\n"
       "delcare composite event x;\n"
