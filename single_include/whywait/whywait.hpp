@@ -36159,6 +36159,15 @@ inline core::stable_key top_block(const rules::finding& f, const explain::outcom
              : 0;
 }
 
+/// Whether other threads wait for a lock that a thread holds while it runs this code: divided, the parts wait for it in turn.
+[[gnu::noinline]] inline bool runs_under_lock(core::stable_key piece, const explain::outcome& found) noexcept {
+  std::int64_t locked_ns = 0, other_ns = 0;
+  for (const explain::explanation& e : found.waits)
+    if (e.why != explain::pattern::join && top_block(e) == piece)
+      (explain::waits_for_lock(e.why) ? locked_ns : other_ns) += e.wait_ns;
+  return locked_ns > other_ns;
+}
+
 /// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. A block that is to
 /// be balanced has no other verdict that saves less, and none of a pattern; another order of the threads is another remedy. `least`: seconds that a verdict saves. `covering`: findings whose root, a rank, has a verdict of its own.
 inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings,
@@ -36175,8 +36184,13 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
              f.verdict.compare(0, c.root.size() + 1, c.root + " ") == 0;
     });
   };
+  const auto about_holder = [&](const rules::finding& f) {  // others wait for its lock, and one of them for its end
+    return f.wait >= 0 && static_cast<std::size_t>(f.wait) < found.waits.size() &&
+           !explain::waits_for_lock(found.waits[static_cast<std::size_t>(f.wait)].why) &&
+           runs_under_lock(top_block(f, found), found);
+  };
   for (const rules::finding& f : findings) {
-    if (covered(f)) continue;
+    if (covered(f) || about_holder(f)) continue;
     if (f.verdict.empty() || !f.matters || f.of_pattern != of_pattern || f.saving < least_share * run) continue;
     if (f.saving < least) continue;
     if (std::any_of(all.begin(), all.end(), [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
@@ -36275,13 +36289,19 @@ inline bool holds_window(const verdict_entry& v, const explain::outcome& found) 
   return handed_ns > other_ns;
 }
 
-/// Whether other threads wait for a lock that a thread holds while it runs this code: divided, the parts wait for it in turn.
-[[gnu::noinline]] inline bool runs_under_lock(core::stable_key piece, const explain::outcome& found) noexcept {
-  std::int64_t locked_ns = 0, other_ns = 0;
+/// Whether locks were waited for. The clocks keep the order in which they were taken, which a balanced run would not have.
+[[gnu::noinline]] inline bool takes_locks(const explain::outcome& found) noexcept {
+  std::int64_t ns = 0;
+  for (const explain::explanation& e : found.waits) ns += explain::waits_for_lock(e.why) ? e.wait_ns : 0;
+  return ns > 0 && 2000 * ns >= found.location_ns;
+}
+
+/// How long threads wait because of a block; for `whole`, all unmarked code, whatever the reason.
+[[gnu::noinline]] inline std::int64_t waited_for(core::stable_key piece, bool whole, const explain::outcome& found) noexcept {
+  std::int64_t ns = 0;
   for (const explain::explanation& e : found.waits)
-    if (e.why != explain::pattern::join && top_block(e) == piece)
-      (e.why == explain::pattern::mutex_contention ? locked_ns : other_ns) += e.wait_ns;
-  return locked_ns > other_ns;
+    if (whole ? e.why != explain::pattern::join && !explain::waits_for_lock(e.why) : top_block(e) == piece) ns += e.wait_ns;
+  return ns;
 }
 
 /// What the run saves if a block takes half the time; 0: it is not known.
@@ -36363,16 +36383,20 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     v.thread = b.thread;
     v.ratio = divided ? 0 : slow_ratio(b);
     if ((v.ratio > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
-    const bool in_turn = b.moves && base::ranks_are_threads();  // threads take the work as they come: no thread is slow
+    // Threads take the work as they come: no thread is slow. Where others wait for it longer than for one slow thread, the slow one
+    // changes, and each wait is shared by all once the work is even.
+    const double even =
+        base::ranks_are_threads() && !divided ? base::seconds_of(waited_for(b.piece, whole, found) / b.among) : 0;
+    const bool in_turn = base::ranks_are_threads() && (b.moves || even > (whole ? 2 : 1.4) * saving);
     if (saving < error || (!divided && saving < rules::processor_noise::least_effect(said.noise.of(b.rank), run))) {
       drowned = true;
       continue;
     }
     const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
     if (b.after && nearly_all && !computes_more(b, said)) continue;
-    v.saving_seconds = saving;
-    v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found);
-    v.at_least = v.predicted && b.moves;
+    v.saving_seconds = in_turn && !b.moves ? std::min(run, even) : saving;
+    v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && v.saving_seconds <= saving;
+    v.at_least = v.predicted && (b.moves || takes_locks(found));
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
     const std::string code = code_text(v.where);
     const std::string name = !unmarked           ? (code.empty() ? v.block : base::joined({v.block, " (", code, ")"}))
@@ -39304,6 +39328,12 @@ class saving_bounds {
         program_.shared_processors ? program_.without_processor_ns / std::max<std::int64_t>(1, ranks_) : 0;
     return std::min({found_.total_ns, found_.total_ns - static_cast<std::int64_t>(useful) + without, program_.most_divided_ns});
   }
+  /// Without waits for locks: then no thread has to be woken either.
+  std::int64_t without_locks() const noexcept {
+    const double transfer = base::ranks_are_threads() ? 1 - std::min(1.0, found_.efficiency.transfer) : 0;
+    return std::max<std::int64_t>(0, found_.no_locks.saving_ns) +
+           (found_.efficiency.parallel > 0 ? static_cast<std::int64_t>(transfer * static_cast<double>(found_.total_ns)) : 0);
+  }
   /// By a processor for each rank: no more than all ranks lacked one, and the rank that computes longest remains.
   std::int64_t by_processors() const noexcept {
     if (program_.code == nullptr || !program_.shared_processors) return 0;
@@ -39511,6 +39541,7 @@ class fact_maker {
     const std::uint32_t at = on_path_.find(block);
     return at == base::key_map::none ? nullptr : &found_.critical_path[at];
   }
+  std::int64_t path_ns(core::stable_key block) const noexcept { return critical(block) != nullptr ? critical(block)->ns : 0; }
   /// What a block has on the critical path above the mean; -1: it is not listed. `joined`: with all unmarked code from the same call to
   /// calls in one function, as ranks with other neighbours end it in other lines.
   [[gnu::noinline]] std::int64_t path_imbalance(core::stable_key block, bool joined) const {
@@ -39533,10 +39564,10 @@ class fact_maker {
       const std::int64_t predicted = balance_of(top)->saving_ns;
       return std::max(predicted, program_.shared_processors ? spread.above_mean_ns : std::int64_t{0});
     }
-    const std::int64_t path_ns = path_imbalance(top.block, !spread.uneven());
+    const std::int64_t listed_ns = path_imbalance(top.block, !spread.uneven());
     const std::string_view why = spread.excess;  // what is slower has to be faster, not other ranks to do it
     const bool faster = why == "speed" || why == "instructions" || why == "cycles" || why == "core" || why == "frequency";
-    return std::min(std::min(path_ns >= 0 ? path_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns),
+    return std::min(std::min(listed_ns >= 0 ? listed_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns),
                     faster ? INT64_MAX : bounds_.by_balance());
   }
   bool balance_predicted(const explain::residual_term& top, const code_spread& spread) const noexcept {
@@ -39596,8 +39627,7 @@ class fact_maker {
         blocks += (used == 0 ? "" : " and ") + names[i];  // of two functions in the same lines
       ++used;
       named += terms[i]->total_ns;
-      const explain::critical_block* const c = critical(terms[i]->block);
-      on_path += c != nullptr ? c->ns : 0;
+      on_path += path_ns(terms[i]->block);
       for (const explain::balance_answer& b : found_.balances)
         if (b.piece == terms[i]->block) balanced_ns = std::max(balanced_ns, b.saving_ns);
     }
@@ -39630,7 +39660,8 @@ class fact_maker {
       w.time("without_saving", r.saving_ns).set("without_share", ratio(r.saving_ns, found_.longest_ns));
     if (const explain::turn_taking& t = found_.turns; t.one != 0 && (t.one == e.operation || t.other == e.operation)) {
       const std::string one = detail::call_of(names_.place(t.one)), other = detail::call_of(names_.place(t.other));
-      w.set("turns", base::joined({one, " and ", other})).time("turns_saving", t.saving_ns);
+      w.set("turns", one + " and " + other).set("turns_other", t.one == e.operation ? other : one);
+      w.time("turns_saving", t.saving_ns);
     }
     w.time("indirect", e.inherited_wait_ns()).time("unexplained", e.unexplained_ns);
     w.set("operation", detail::call_of(operation)).set("operation_call", base::printable(operation_call));
@@ -39642,9 +39673,8 @@ class fact_maker {
         .set("same_site", e.operation == e.cause);
     w.set("nonblocking", operation_call.compare(0, 8, "MPI_Wait") == 0);
     w.set("blocks", blocks).time("blocks_duration", std::min(named, e.wait_ns)).set("blocks_count", used);
-    // The saving by a change of the named blocks, in wall time: no more than the rank that waited most could gain, and no
-    // more than these blocks have on the critical path. Without named blocks the time without a cause in the program's
-    // own code.
+    // The saving by a change of the named blocks, in wall time: at most what the rank that waited most could gain, and what these blocks
+    // have on the critical path. Without named blocks the time without a cause in the program's own code.
     std::int64_t avoidable = used > 0 ? std::min(named, e.wait_ns) : e.unexplained_ns + transfer;
     std::int64_t most_waited = longest_waiter;
     // A thread that finds the lock free makes no record of it: its unmarked code under the lock begins earlier than that of others.
@@ -39658,7 +39688,7 @@ class fact_maker {
     }
     if (most_waited > 0) avoidable = std::min(avoidable, most_waited);
     if (used > 0 && !any_code && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
-    if (locked) avoidable = std::min(avoidable, std::max<std::int64_t>(0, found_.no_locks.saving_ns));
+    if (locked) avoidable = std::min(avoidable, bounds_.without_locks() + path_ns(explain::call_key(e.operation)));
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
     if (locked) balanced_ns = 0;  // others cannot run it at the same time
     w.time("shorter", std::max(avoidable, balanced_ns));
@@ -40216,7 +40246,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "
        "waiting_ranks top top_kind top_unit top_place top_branch lead excess code_thread code_nouns earlier_sends "
        "earlier_ranks "
-       "late_others because turns;"
+       "late_others because turns turns_other;"
        "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration without_saving turns_saving "
        "indirect "
        "unexplained "
@@ -42846,25 +42876,25 @@ declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.e
   name = "uneven_work",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
   root = "{w.top} {w.top_place} {w.code_thread}",
-  description = if(w.lead = 'one', "{w.code_thread} takes {w.code_ratio} times as long as the others in {w.top}",
+  description = if(w.lead = 'one', "{w.code_thread} takes {w.code_ratio} times as long as " + if(w.code_ranks = 2, "the other", "the others") + " in {w.top}",
                    "some {w.code_nouns} take up to {w.code_ratio} times as long as the others in {w.top}, {w.code_thread} most")
                 + if(w.excess = 'units', " ({w.units_ratio} times the units of work).", if(w.excess = 'visits', " ({w.visits_ratio} times the visits).",
                      if(w.excess = 'both', " ({w.units_ratio} times the units of work, and each takes longer).",
                      if(w.excess = 'work', " (with as many visits, of more instructions each).",
                      if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer)."))))),
   advice = if(w.excess = 'unknown', "if it is the same work on all {w.code_nouns} (WHYWAIT_WORK would tell), find what makes it slower there; else ", "")
-           + if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', "that code", "{w.top}") + " on {w.code_thread} to the other {w.code_nouns}: balance it by cost, not by count",
+           + if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', "that code", "{w.top}") + " on {w.code_thread} to " + if(w.code_ranks = 2, "the other one", "the other {w.code_nouns}") + ": balance it by cost, not by count",
               "balance " + if(w.top_kind = 'between', "that code", "{w.top}") + " over the {w.code_nouns}, by cost and not by count"),
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves );
 declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' or w.excess = 'cycles' or w.excess = 'core' or w.excess = 'frequency' parameters (
   name = "slower_visits",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
   root = "{w.top} {w.top_place} {w.code_thread}",
-  description = "{w.code_thread} takes {w.code_ratio} times as long as the others in {w.top}, at the same number of " + if(w.units_ratio > 0, "units of work", "visits")
+  description = "{w.code_thread} takes {w.code_ratio} times as long as " + if(w.code_ranks = 2, "the other", "the others") + " in {w.top}, at the same number of " + if(w.units_ratio > 0, "units of work", "visits")
                 + if(w.top_branch != '', ": it runs {w.top_branch} there, which the others hardly run.", if(w.excess = 'instructions', ": it executes more instructions.", if(w.excess = 'cycles', ": each instruction takes it more cycles.",
                      if(w.excess = 'core', ": each instruction takes it more cycles, as in its other code.",
                      if(w.excess = 'frequency', ": it gets fewer cycles in a second.", "."))))),
-  verdict = "{w.code_thread} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
+  verdict = "{w.code_thread} takes {w.code_ratio} times as long as " + if(w.code_ranks = 2, "the other", "the others") + " in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
             + if(w.top_branch != '', " because it runs {w.top_branch} there: balancing it by cost", if(w.excess = 'instructions', " because it executes more instructions: making it as fast there", if(w.excess = 'cycles',
                  " because each instruction takes it more cycles: making it as fast there", if(w.excess = 'core',
                  " because each instruction takes it more cycles, as in its other code: a processor as fast as the others", if(w.excess = 'frequency',
@@ -42901,7 +42931,7 @@ declare problem for uneven when w.excess = 'faults' parameters (
   root = "{w.top} {w.top_place} {w.code_thread}",
   description = "{w.code_thread} spent {w.code_system} more in the kernel than the others, in {plural(w.code_faults, 'more page fault', 'more page faults')},
                  so that {w.top} took {w.code_ratio} times as long.",
-  verdict = "{w.code_thread} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
+  verdict = "{w.code_thread} takes {w.code_ratio} times as long as " + if(w.code_ranks = 2, "the other", "the others") + " in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
             + " because of page faults: using the same memory again",
   advice = "use the same memory again on {w.code_thread} instead of giving it back to the system: a pool, or M_MMAP_THRESHOLD and
             M_TRIM_THRESHOLD of mallopt; or touch it once before",
@@ -42911,7 +42941,7 @@ declare problem for uneven when w.excess = 'system' parameters (
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
   root = "{w.top} {w.top_place} {w.code_thread}",
   description = "{w.code_thread} spent {w.code_system} more in the kernel than the others, so that {w.top} took {w.code_ratio} times as long.",
-  verdict = "{w.code_thread} takes {w.code_ratio} times as long as the others in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
+  verdict = "{w.code_thread} takes {w.code_ratio} times as long as " + if(w.code_ranks = 2, "the other", "the others") + " in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
             + " because of system calls: making fewer of them",
   advice = "make fewer system calls on {w.code_thread} (strace -c -f counts them): larger buffers, fewer files, no clock or memory calls in loops",
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
@@ -43482,8 +43512,8 @@ declare problem for turns parameters (
   name = "no_overlap",
   instead_of = "condition_variable, semaphore",
   root = "{w.turns}",
-  description = "{w.waiting_ranks} and {w.late_others} wait for each other, in {w.turns}.",
-  verdict = "{w.waiting_ranks} and {w.late_others} wait for each other, in {w.turns}: letting both work at the same time",
+  description = "{w.waiting_ranks} and {w.late_others} wait for each other, in {w.operation} and {w.turns_other}.",
+  verdict = "{w.waiting_ranks} and {w.late_others} wait for each other, in {w.operation} and {w.turns_other}: letting both work at once, if they can,",
   advice = "unless each needs the last result of the other, give {w.waiting_ranks} and {w.late_others} a second buffer or a longer queue, so that both work at the same time",
   duration = w.duration,
   saving = w.turns_saving );
@@ -50760,6 +50790,7 @@ class completion {
   /// Appends pending visits to the packets `to(rank)`, about `room` bytes each per round.
   template <class To>
   void announce(To&& to, std::size_t room) {
+    if (rank_->locations.size() > 1 && users_.empty()) find_users();
     const auto ranks = static_cast<std::uint64_t>(rank_->ranks);
     std::size_t budget = room / sizeof(collective_visit) + 1;
     for (; location_ != rank_->locations.size(); ++location_, next_ = 0) {
@@ -50769,6 +50800,7 @@ class completion {
         if (!holds_all_ranks(r) || r.has(core::sync_flag::failed) || r.comm >= rank_->communicators.size()) continue;
         const explain::communicator& comm = rank_->communicators[r.comm];
         if (comm.id == 0 || comm.inter || comm.size < 2) continue;
+        if (!users_.empty() && users_[user_of_.find(comm.id)] == several) continue;
         if (budget-- == 0) return;
         const std::uint32_t number = numbers_.intern(comm.id, static_cast<std::uint32_t>(passed_.size()));
         if (number == passed_.size()) passed_.push_back(0);
@@ -50805,16 +50837,9 @@ class completion {
     }
   }
 
-  /// Adds the late exits that this rank evaluated to its uses, which stay sorted by site.
-  void add_to(base::pod_vector<site_use>& uses) {
-    for (std::uint32_t i = 0; i != visits_.size(); ++i) {  // records of some members may have been lost
-      const collective_visit& v = visits_[i].what;
-      const std::uint32_t first = open_.find(core::combine(v.communicator, static_cast<std::uint64_t>(v.instance)));
-      if (visits_[i].count == 0 || first != i) continue;
-      evaluate(first);
-    }
-    merge_uses(uses, found_);
-  }
+  /// Adds the late exits that this rank evaluated to its uses, which stay sorted by site. Operations of which the visit of a member is
+  /// missing have none.
+  void add_to(base::pod_vector<site_use>& uses) { merge_uses(uses, found_); }
 
  private:
   // The visits of an instance form a ring; `count` of its first one is their number, that of free ones 0.
@@ -50823,6 +50848,21 @@ class completion {
     std::uint32_t next;
     std::int64_t count;
   };
+
+  // Visits are numbered in the order of one location: where several threads of a rank use a communicator, its operations are not evaluated.
+  void find_users() {
+    for (std::uint32_t l = 0; l != rank_->locations.size(); ++l) {
+      const auto& records = rank_->locations[l].records;
+      for (std::size_t i = 0; i != records.size(); ++i) {
+        const core::sync_record& r = records[i];
+        if (!holds_all_ranks(r) || r.comm >= rank_->communicators.size() || rank_->communicators[r.comm].id == 0) continue;
+        const std::uint32_t number =
+            user_of_.intern(rank_->communicators[r.comm].id, static_cast<std::uint32_t>(users_.size()));
+        if (number == users_.size()) users_.push_back(l);
+        else if (users_[number] != l) users_[number] = several;
+      }
+    }
+  }
 
   void evaluate(std::uint32_t first) {
     std::int64_t last_begin = visits_[first].what.begin_ns, first_end = visits_[first].what.end_ns;
@@ -50858,13 +50898,17 @@ class completion {
     return *found.insert(at, fresh);
   }
 
+  static constexpr std::uint32_t several = UINT32_MAX;
+
   const explain::rank_history* rank_;
+  base::key_map user_of_;  // by communicator: index in `users_`
+  base::pod_vector<std::uint32_t> users_;  // the location that calls its operations, or `several`; empty: there is only one
   std::int64_t least_ns_;
   std::size_t location_ = 0;  // the next visit to announce
   std::uint64_t next_ = 0;
-  base::key_map numbers_;     // of communicators
+  base::key_map numbers_;  // of communicators
   base::pod_vector<std::int64_t> passed_;  // by communicator: operations announced
-  base::key_map open_;        // the first visit of an instance whose visits have not all arrived
+  base::key_map open_;  // the first visit of an instance whose visits have not all arrived
   base::pod_vector<visit> visits_;
   base::pod_vector<std::uint32_t> free_;
   base::pod_vector<site_use> found_;
@@ -52323,10 +52367,13 @@ struct frequent_locks {
   }
   std::string words() const {
     if (!matter()) return {};
+    const std::string how_often =
+        base::joined({"threads waited ", base::count(static_cast<std::int64_t>(count / run_)), " times a second for ",
+                      site != nullptr ? "locks" : "each other", ", ", base::duration(seconds / count), " on average"});
+    if (site == nullptr)
+      return how_often + ": that costs more than it takes, so that it is not known what larger pieces of work save";
     return base::joined(
-        {"threads waited ", base::count(static_cast<std::int64_t>(count / run_)), " times a second for locks, ",
-         base::duration(seconds / count), " on average", site != nullptr ? ", most in " : "",
-         site != nullptr ? brief_call_text(*site) : "",
+        {how_often, ", most in ", brief_call_text(*site),
          ": handing a lock over costs more than that, so that it is not known what taking it less often saves"});
   }
 
@@ -52611,6 +52658,9 @@ inline std::string sentence(const result& r, const verdict_entry& v) {
        differ && !saves_more(r) ? " (more ranks than processors: copies at the same time may take longer)" : ""});
 }
 
+/// From this share of rank time on, something makes ranks wait, known or not.
+constexpr double much_waiting = 0.2;
+
 /// Why there is no verdict; empty if there is one, or if `unknown_words` gives the reason.
 inline std::string no_verdict_words(const result& r) {
   if (!r.verdict.empty() || is_weakened(r) || r.run.unrecorded.matter() ||
@@ -52621,7 +52671,10 @@ inline std::string no_verdict_words(const result& r) {
     for (const advice_entry& a : w.advice) most = std::max(most, a.saving_seconds);
   for (const advice_entry& a : r.problems) most = std::max(most, a.saving_seconds);
   const double run = r.run.explained_seconds();
-  std::string none = most < detail::least_share * run
+  double locked = 0;  // a thread that holds a lock until others are done looks as if it had so much to do
+  for (const wait_entry& w : r.waits) locked += w.pattern == "mutex_contention" ? w.seconds : 0;
+  std::string none = most < detail::least_share * run && locked < least_waiting * r.run.location_seconds &&
+                             r.run.waiting_seconds < much_waiting * r.run.location_seconds
                          ? "no verdict: no change is known that would shorten the run by 2 % or more"
                          : "no verdict: by how much a change would shorten the run is not known well enough";
   if (most > 0 && most < run) none += "; the best advice below saves at most " + base::duration(most, 2);

@@ -53,10 +53,13 @@ struct frequent_locks {
   }
   std::string words() const {
     if (!matter()) return {};
+    const std::string how_often =
+        base::joined({"threads waited ", base::count(static_cast<std::int64_t>(count / run_)), " times a second for ",
+                      site != nullptr ? "locks" : "each other", ", ", base::duration(seconds / count), " on average"});
+    if (site == nullptr)
+      return how_often + ": that costs more than it takes, so that it is not known what larger pieces of work save";
     return base::joined(
-        {"threads waited ", base::count(static_cast<std::int64_t>(count / run_)), " times a second for locks, ",
-         base::duration(seconds / count), " on average", site != nullptr ? ", most in " : "",
-         site != nullptr ? brief_call_text(*site) : "",
+        {how_often, ", most in ", brief_call_text(*site),
          ": handing a lock over costs more than that, so that it is not known what taking it less often saves"});
   }
 
@@ -341,6 +344,9 @@ inline std::string sentence(const result& r, const verdict_entry& v) {
        differ && !saves_more(r) ? " (more ranks than processors: copies at the same time may take longer)" : ""});
 }
 
+/// From this share of rank time on, something makes ranks wait, known or not.
+constexpr double much_waiting = 0.2;
+
 /// Why there is no verdict; empty if there is one, or if `unknown_words` gives the reason.
 inline std::string no_verdict_words(const result& r) {
   if (!r.verdict.empty() || is_weakened(r) || r.run.unrecorded.matter() ||
@@ -351,7 +357,10 @@ inline std::string no_verdict_words(const result& r) {
     for (const advice_entry& a : w.advice) most = std::max(most, a.saving_seconds);
   for (const advice_entry& a : r.problems) most = std::max(most, a.saving_seconds);
   const double run = r.run.explained_seconds();
-  std::string none = most < detail::least_share * run
+  double locked = 0;  // a thread that holds a lock until others are done looks as if it had so much to do
+  for (const wait_entry& w : r.waits) locked += w.pattern == "mutex_contention" ? w.seconds : 0;
+  std::string none = most < detail::least_share * run && locked < least_waiting * r.run.location_seconds &&
+                             r.run.waiting_seconds < much_waiting * r.run.location_seconds
                          ? "no verdict: no change is known that would shorten the run by 2 % or more"
                          : "no verdict: by how much a change would shorten the run is not known well enough";
   if (most > 0 && most < run) none += "; the best advice below saves at most " + base::duration(most, 2);

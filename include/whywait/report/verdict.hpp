@@ -71,6 +71,15 @@ inline core::stable_key top_block(const rules::finding& f, const explain::outcom
              : 0;
 }
 
+/// Whether other threads wait for a lock that a thread holds while it runs this code: divided, the parts wait for it in turn.
+[[gnu::noinline]] inline bool runs_under_lock(core::stable_key piece, const explain::outcome& found) noexcept {
+  std::int64_t locked_ns = 0, other_ns = 0;
+  for (const explain::explanation& e : found.waits)
+    if (e.why != explain::pattern::join && top_block(e) == piece)
+      (explain::waits_for_lock(e.why) ? locked_ns : other_ns) += e.wait_ns;
+  return locked_ns > other_ns;
+}
+
 /// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. A block that is to
 /// be balanced has no other verdict that saves less, and none of a pattern; another order of the threads is another remedy. `least`: seconds that a verdict saves. `covering`: findings whose root, a rank, has a verdict of its own.
 inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings,
@@ -87,8 +96,13 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
              f.verdict.compare(0, c.root.size() + 1, c.root + " ") == 0;
     });
   };
+  const auto about_holder = [&](const rules::finding& f) {  // others wait for its lock, and one of them for its end
+    return f.wait >= 0 && static_cast<std::size_t>(f.wait) < found.waits.size() &&
+           !explain::waits_for_lock(found.waits[static_cast<std::size_t>(f.wait)].why) &&
+           runs_under_lock(top_block(f, found), found);
+  };
   for (const rules::finding& f : findings) {
-    if (covered(f)) continue;
+    if (covered(f) || about_holder(f)) continue;
     if (f.verdict.empty() || !f.matters || f.of_pattern != of_pattern || f.saving < least_share * run) continue;
     if (f.saving < least) continue;
     if (std::any_of(all.begin(), all.end(), [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
@@ -187,13 +201,19 @@ inline bool holds_window(const verdict_entry& v, const explain::outcome& found) 
   return handed_ns > other_ns;
 }
 
-/// Whether other threads wait for a lock that a thread holds while it runs this code: divided, the parts wait for it in turn.
-[[gnu::noinline]] inline bool runs_under_lock(core::stable_key piece, const explain::outcome& found) noexcept {
-  std::int64_t locked_ns = 0, other_ns = 0;
+/// Whether locks were waited for. The clocks keep the order in which they were taken, which a balanced run would not have.
+[[gnu::noinline]] inline bool takes_locks(const explain::outcome& found) noexcept {
+  std::int64_t ns = 0;
+  for (const explain::explanation& e : found.waits) ns += explain::waits_for_lock(e.why) ? e.wait_ns : 0;
+  return ns > 0 && 2000 * ns >= found.location_ns;
+}
+
+/// How long threads wait because of a block; for `whole`, all unmarked code, whatever the reason.
+[[gnu::noinline]] inline std::int64_t waited_for(core::stable_key piece, bool whole, const explain::outcome& found) noexcept {
+  std::int64_t ns = 0;
   for (const explain::explanation& e : found.waits)
-    if (e.why != explain::pattern::join && top_block(e) == piece)
-      (e.why == explain::pattern::mutex_contention ? locked_ns : other_ns) += e.wait_ns;
-  return locked_ns > other_ns;
+    if (whole ? e.why != explain::pattern::join && !explain::waits_for_lock(e.why) : top_block(e) == piece) ns += e.wait_ns;
+  return ns;
 }
 
 /// What the run saves if a block takes half the time; 0: it is not known.
@@ -275,16 +295,20 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     v.thread = b.thread;
     v.ratio = divided ? 0 : slow_ratio(b);
     if ((v.ratio > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
-    const bool in_turn = b.moves && base::ranks_are_threads();  // threads take the work as they come: no thread is slow
+    // Threads take the work as they come: no thread is slow. Where others wait for it longer than for one slow thread, the slow one
+    // changes, and each wait is shared by all once the work is even.
+    const double even =
+        base::ranks_are_threads() && !divided ? base::seconds_of(waited_for(b.piece, whole, found) / b.among) : 0;
+    const bool in_turn = base::ranks_are_threads() && (b.moves || even > (whole ? 2 : 1.4) * saving);
     if (saving < error || (!divided && saving < rules::processor_noise::least_effect(said.noise.of(b.rank), run))) {
       drowned = true;
       continue;
     }
     const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
     if (b.after && nearly_all && !computes_more(b, said)) continue;
-    v.saving_seconds = saving;
-    v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found);
-    v.at_least = v.predicted && b.moves;
+    v.saving_seconds = in_turn && !b.moves ? std::min(run, even) : saving;
+    v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && v.saving_seconds <= saving;
+    v.at_least = v.predicted && (b.moves || takes_locks(found));
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
     const std::string code = code_text(v.where);
     const std::string name = !unmarked           ? (code.empty() ? v.block : base::joined({v.block, " (", code, ")"}))

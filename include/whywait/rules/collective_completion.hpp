@@ -37,6 +37,7 @@ class completion {
   /// Appends pending visits to the packets `to(rank)`, about `room` bytes each per round.
   template <class To>
   void announce(To&& to, std::size_t room) {
+    if (rank_->locations.size() > 1 && users_.empty()) find_users();
     const auto ranks = static_cast<std::uint64_t>(rank_->ranks);
     std::size_t budget = room / sizeof(collective_visit) + 1;
     for (; location_ != rank_->locations.size(); ++location_, next_ = 0) {
@@ -46,6 +47,7 @@ class completion {
         if (!holds_all_ranks(r) || r.has(core::sync_flag::failed) || r.comm >= rank_->communicators.size()) continue;
         const explain::communicator& comm = rank_->communicators[r.comm];
         if (comm.id == 0 || comm.inter || comm.size < 2) continue;
+        if (!users_.empty() && users_[user_of_.find(comm.id)] == several) continue;
         if (budget-- == 0) return;
         const std::uint32_t number = numbers_.intern(comm.id, static_cast<std::uint32_t>(passed_.size()));
         if (number == passed_.size()) passed_.push_back(0);
@@ -82,16 +84,9 @@ class completion {
     }
   }
 
-  /// Adds the late exits that this rank evaluated to its uses, which stay sorted by site.
-  void add_to(base::pod_vector<site_use>& uses) {
-    for (std::uint32_t i = 0; i != visits_.size(); ++i) {  // records of some members may have been lost
-      const collective_visit& v = visits_[i].what;
-      const std::uint32_t first = open_.find(core::combine(v.communicator, static_cast<std::uint64_t>(v.instance)));
-      if (visits_[i].count == 0 || first != i) continue;
-      evaluate(first);
-    }
-    merge_uses(uses, found_);
-  }
+  /// Adds the late exits that this rank evaluated to its uses, which stay sorted by site. Operations of which the visit of a member is
+  /// missing have none.
+  void add_to(base::pod_vector<site_use>& uses) { merge_uses(uses, found_); }
 
  private:
   // The visits of an instance form a ring; `count` of its first one is their number, that of free ones 0.
@@ -100,6 +95,21 @@ class completion {
     std::uint32_t next;
     std::int64_t count;
   };
+
+  // Visits are numbered in the order of one location: where several threads of a rank use a communicator, its operations are not evaluated.
+  void find_users() {
+    for (std::uint32_t l = 0; l != rank_->locations.size(); ++l) {
+      const auto& records = rank_->locations[l].records;
+      for (std::size_t i = 0; i != records.size(); ++i) {
+        const core::sync_record& r = records[i];
+        if (!holds_all_ranks(r) || r.comm >= rank_->communicators.size() || rank_->communicators[r.comm].id == 0) continue;
+        const std::uint32_t number =
+            user_of_.intern(rank_->communicators[r.comm].id, static_cast<std::uint32_t>(users_.size()));
+        if (number == users_.size()) users_.push_back(l);
+        else if (users_[number] != l) users_[number] = several;
+      }
+    }
+  }
 
   void evaluate(std::uint32_t first) {
     std::int64_t last_begin = visits_[first].what.begin_ns, first_end = visits_[first].what.end_ns;
@@ -135,13 +145,17 @@ class completion {
     return *found.insert(at, fresh);
   }
 
+  static constexpr std::uint32_t several = UINT32_MAX;
+
   const explain::rank_history* rank_;
+  base::key_map user_of_;  // by communicator: index in `users_`
+  base::pod_vector<std::uint32_t> users_;  // the location that calls its operations, or `several`; empty: there is only one
   std::int64_t least_ns_;
   std::size_t location_ = 0;  // the next visit to announce
   std::uint64_t next_ = 0;
-  base::key_map numbers_;     // of communicators
+  base::key_map numbers_;  // of communicators
   base::pod_vector<std::int64_t> passed_;  // by communicator: operations announced
-  base::key_map open_;        // the first visit of an instance whose visits have not all arrived
+  base::key_map open_;  // the first visit of an instance whose visits have not all arrived
   base::pod_vector<visit> visits_;
   base::pod_vector<std::uint32_t> free_;
   base::pod_vector<site_use> found_;

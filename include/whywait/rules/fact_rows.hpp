@@ -115,6 +115,7 @@ class fact_maker {
     const std::uint32_t at = on_path_.find(block);
     return at == base::key_map::none ? nullptr : &found_.critical_path[at];
   }
+  std::int64_t path_ns(core::stable_key block) const noexcept { return critical(block) != nullptr ? critical(block)->ns : 0; }
   /// What a block has on the critical path above the mean; -1: it is not listed. `joined`: with all unmarked code from the same call to
   /// calls in one function, as ranks with other neighbours end it in other lines.
   [[gnu::noinline]] std::int64_t path_imbalance(core::stable_key block, bool joined) const {
@@ -137,10 +138,10 @@ class fact_maker {
       const std::int64_t predicted = balance_of(top)->saving_ns;
       return std::max(predicted, program_.shared_processors ? spread.above_mean_ns : std::int64_t{0});
     }
-    const std::int64_t path_ns = path_imbalance(top.block, !spread.uneven());
+    const std::int64_t listed_ns = path_imbalance(top.block, !spread.uneven());
     const std::string_view why = spread.excess;  // what is slower has to be faster, not other ranks to do it
     const bool faster = why == "speed" || why == "instructions" || why == "cycles" || why == "core" || why == "frequency";
-    return std::min(std::min(path_ns >= 0 ? path_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns),
+    return std::min(std::min(listed_ns >= 0 ? listed_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns),
                     faster ? INT64_MAX : bounds_.by_balance());
   }
   bool balance_predicted(const explain::residual_term& top, const code_spread& spread) const noexcept {
@@ -200,8 +201,7 @@ class fact_maker {
         blocks += (used == 0 ? "" : " and ") + names[i];  // of two functions in the same lines
       ++used;
       named += terms[i]->total_ns;
-      const explain::critical_block* const c = critical(terms[i]->block);
-      on_path += c != nullptr ? c->ns : 0;
+      on_path += path_ns(terms[i]->block);
       for (const explain::balance_answer& b : found_.balances)
         if (b.piece == terms[i]->block) balanced_ns = std::max(balanced_ns, b.saving_ns);
     }
@@ -234,7 +234,8 @@ class fact_maker {
       w.time("without_saving", r.saving_ns).set("without_share", ratio(r.saving_ns, found_.longest_ns));
     if (const explain::turn_taking& t = found_.turns; t.one != 0 && (t.one == e.operation || t.other == e.operation)) {
       const std::string one = detail::call_of(names_.place(t.one)), other = detail::call_of(names_.place(t.other));
-      w.set("turns", base::joined({one, " and ", other})).time("turns_saving", t.saving_ns);
+      w.set("turns", one + " and " + other).set("turns_other", t.one == e.operation ? other : one);
+      w.time("turns_saving", t.saving_ns);
     }
     w.time("indirect", e.inherited_wait_ns()).time("unexplained", e.unexplained_ns);
     w.set("operation", detail::call_of(operation)).set("operation_call", base::printable(operation_call));
@@ -246,9 +247,8 @@ class fact_maker {
         .set("same_site", e.operation == e.cause);
     w.set("nonblocking", operation_call.compare(0, 8, "MPI_Wait") == 0);
     w.set("blocks", blocks).time("blocks_duration", std::min(named, e.wait_ns)).set("blocks_count", used);
-    // The saving by a change of the named blocks, in wall time: no more than the rank that waited most could gain, and no
-    // more than these blocks have on the critical path. Without named blocks the time without a cause in the program's
-    // own code.
+    // The saving by a change of the named blocks, in wall time: at most what the rank that waited most could gain, and what these blocks
+    // have on the critical path. Without named blocks the time without a cause in the program's own code.
     std::int64_t avoidable = used > 0 ? std::min(named, e.wait_ns) : e.unexplained_ns + transfer;
     std::int64_t most_waited = longest_waiter;
     // A thread that finds the lock free makes no record of it: its unmarked code under the lock begins earlier than that of others.
@@ -262,7 +262,7 @@ class fact_maker {
     }
     if (most_waited > 0) avoidable = std::min(avoidable, most_waited);
     if (used > 0 && !any_code && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
-    if (locked) avoidable = std::min(avoidable, std::max<std::int64_t>(0, found_.no_locks.saving_ns));
+    if (locked) avoidable = std::min(avoidable, bounds_.without_locks() + path_ns(explain::call_key(e.operation)));
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
     if (locked) balanced_ns = 0;  // others cannot run it at the same time
     w.time("shorter", std::max(avoidable, balanced_ns));

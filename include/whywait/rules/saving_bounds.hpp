@@ -31,6 +31,12 @@ class saving_bounds {
         program_.shared_processors ? program_.without_processor_ns / std::max<std::int64_t>(1, ranks_) : 0;
     return std::min({found_.total_ns, found_.total_ns - static_cast<std::int64_t>(useful) + without, program_.most_divided_ns});
   }
+  /// Without waits for locks: then no thread has to be woken either.
+  std::int64_t without_locks() const noexcept {
+    const double transfer = base::ranks_are_threads() ? 1 - std::min(1.0, found_.efficiency.transfer) : 0;
+    return std::max<std::int64_t>(0, found_.no_locks.saving_ns) +
+           (found_.efficiency.parallel > 0 ? static_cast<std::int64_t>(transfer * static_cast<double>(found_.total_ns)) : 0);
+  }
   /// By a processor for each rank: no more than all ranks lacked one, and the rank that computes longest remains.
   std::int64_t by_processors() const noexcept {
     if (program_.code == nullptr || !program_.shared_processors) return 0;

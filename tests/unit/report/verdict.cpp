@@ -351,6 +351,19 @@ TEST_CASE("code that runs under a lock is not balanced, because its parts would 
   CHECK(verdicts(explain::pattern::mutex_contention) == 0);
 }
 
+TEST_CASE("where locks are waited for, balancing saves at least what the clocks find in the old order of the lock") {
+  explain::explanation lock = late_sender();
+  lock.why = explain::pattern::window_lock_contention;
+  lock.wait_ns = second / 10;
+  lock.residual = {term(update, second / 10, 0, 5, 0)};
+  explain::outcome found = outcome({late_sender(), lock}, 8, 10 * second);
+  found.total_ns = 10 * second;
+  found.balances = {balance_of(compute, 3, 8, 6, 20, 1.5)};
+  const reports::result r = reports::assemble(found, names(), facts());
+  REQUIRE(r.verdict.size() == 1);
+  CHECK(r.verdict[0].at_least);
+}
+
 TEST_CASE("code that the compiler has twice is one verdict with the sum, as a bound") {
   constexpr core::stable_key copy = 4711;
   explain::outcome found = outcome({late_sender()}, 8, 10 * second);

@@ -181,6 +181,7 @@ whywait::base::vector<scenario> scenarios() {
                    wait_fact(s, "condition_variable")
                        .set("waiting_ranks", "rank 1")
                        .set("turns", "condition_variable::wait (queue.cpp:20) and condition_variable::wait (queue.cpp:40)")
+                       .set("turns_other", "condition_variable::wait (queue.cpp:40)")
                        .set("turns_saving", nearly ? 0.0 : 1.2);
                  }});
   all.push_back({"lost_wakeup", [](rules::event_store& s, rules::trouble&, bool nearly) {

@@ -56,8 +56,8 @@ declare problem for turns parameters (
   name = "no_overlap",
   instead_of = "condition_variable, semaphore",
   root = "{w.turns}",
-  description = "{w.waiting_ranks} and {w.late_others} wait for each other, in {w.turns}.",
-  verdict = "{w.waiting_ranks} and {w.late_others} wait for each other, in {w.turns}: letting both work at the same time",
+  description = "{w.waiting_ranks} and {w.late_others} wait for each other, in {w.operation} and {w.turns_other}.",
+  verdict = "{w.waiting_ranks} and {w.late_others} wait for each other, in {w.operation} and {w.turns_other}: letting both work at once, if they can,",
   advice = "unless each needs the last result of the other, give {w.waiting_ranks} and {w.late_others} a second buffer or a longer queue, so that both work at the same time",
   duration = w.duration,
   saving = w.turns_saving );
