@@ -8,6 +8,7 @@
 // stderr !~ data was registered but is not analysed
 // file out.json ~ "pattern": ?"false sharing"
 // json out.json
+// tries 3
 //
 // Registered data in a program without MPI: the report names the arrays that threads share, with the synchronisation of primitives
 // as the cause of misses, over the whole run also where the program asks for a report before its end. Rules see the array in the
