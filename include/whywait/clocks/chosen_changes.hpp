@@ -8,7 +8,6 @@
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/merging.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>

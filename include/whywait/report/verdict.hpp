@@ -102,9 +102,9 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
            runs_under_lock(top_block(f, found), found);
   };
   for (const rules::finding& f : findings) {
-    if (covered(f) || about_holder(f)) continue;
+    if (covered(f)) continue;
     if (f.verdict.empty() || !f.matters || f.of_pattern != of_pattern || f.saving < least_share * run) continue;
-    if (f.saving < least) continue;
+    if (f.saving < least || about_holder(f)) continue;
     if (std::any_of(all.begin(), all.end(), [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
     verdict_entry v;
     v.problem = f.problem;
