@@ -8,6 +8,7 @@
 //   stages     a thread each reads, changes and writes items; changing takes longest; --corrected: two threads change
 //   turns      a thread fills a buffer, another one uses it; --corrected: two buffers
 //   single     one thread of a team of two writes, after each step of both; --corrected: each writes a half
+#include <omp.h>
 #include <pthread.h>
 
 #include <chrono>
@@ -192,12 +193,13 @@ void turns(bool corrected) {
 
 void single(bool corrected) {
 #pragma omp parallel num_threads(2)
-  for (int step = 0; step != 40; ++step) {
-    nap(3);
-    if (corrected) nap(3);
+  for (int step = 0; step != 15; ++step) {
+    nap(10);
+    if (corrected) nap(10);
 #pragma omp barrier
+    if (omp_get_thread_num() == step % 2) nap(2);  // so that the other one comes to the single first
 #pragma omp single
-    if (!corrected) nap(6);
+    if (!corrected) nap(20);
   }
 }
 
