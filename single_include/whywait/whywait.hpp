@@ -36208,7 +36208,8 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
 /// Whether a rule has a better verdict than that one rank takes longer in one block: about this rank, or about this block.
 inline bool rule_replaces(const explain::balance_answer& b, const explain::outcome& found, const rules::evaluation& said) {
   const auto replaces = [&](const rules::finding& f) {
-    if (f.verdict.empty() || !f.matters || f.of_pattern || f.saving < base::seconds_of(b.saving_ns)) return false;
+    if (f.verdict.empty() || !f.matters || f.of_pattern) return false;
+    if (f.saving < base::seconds_of(b.saving_ns) && f.problem != "single_work") return false;
     if (f.root == base::rank_text(b.rank, b.thread)) return true;
     return top_block(f, found) == b.piece;
   };
@@ -43517,6 +43518,20 @@ declare problem for turns parameters (
   advice = "unless each needs the last result of the other, give {w.waiting_ranks} and {w.late_others} a second buffer or a longer queue, so that both work at the same time",
   duration = w.duration,
   saving = w.turns_saving );
+
+# A thread of a team runs code for all, and which one it is does not matter.
+declare composite event single member ( wait as w )
+  when w.pattern = 'thread_barrier' and w.threads > 1 and w.top_kind = 'between' and contains(w.top, 'between omp single');
+declare problem for single parameters (
+  name = "single_work",
+  instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn, thread_barrier",
+  root = "{w.top}",
+  description = "one thread runs {w.top} for " + if(w.threads = 2, "both", "all {w.threads}") + " threads, while " + if(w.threads = 2, "the other one waits", "the others wait") + " in {w.operation}.",
+  verdict = "one thread at a time runs {w.top} while the others wait: dividing it among all threads",
+  advice = "divide that code among the threads (omp for, omp taskloop), make it shorter, or give the others work that does not need its
+            result (nowait)",
+  duration = w.duration,
+  saving = w.top_duration / w.threads );
 
 # Others wait for a thread that waits itself, until its time runs out.
 declare composite event unnotified member ( wait as w )

@@ -1,7 +1,7 @@
 // One thread of a team of two runs the code of `single`, now this and now that one: it has a name of its own, and is said to be run
-// in turn.
+// by one thread for all.
 //
-// stderr ~ threads 0 and 1 run the code between omp single .* in turn while others wait
+// stderr ~ one thread at a time runs the code between omp single .* while the others wait: dividing it
 // stderr ~ between omp single in
 // tries 3
 #ifdef __clang__

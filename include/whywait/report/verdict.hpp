@@ -120,7 +120,8 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
 /// Whether a rule has a better verdict than that one rank takes longer in one block: about this rank, or about this block.
 inline bool rule_replaces(const explain::balance_answer& b, const explain::outcome& found, const rules::evaluation& said) {
   const auto replaces = [&](const rules::finding& f) {
-    if (f.verdict.empty() || !f.matters || f.of_pattern || f.saving < base::seconds_of(b.saving_ns)) return false;
+    if (f.verdict.empty() || !f.matters || f.of_pattern) return false;
+    if (f.saving < base::seconds_of(b.saving_ns) && f.problem != "single_work") return false;
     if (f.root == base::rank_text(b.rank, b.thread)) return true;
     return top_block(f, found) == b.piece;
   };

@@ -184,6 +184,15 @@ whywait::base::vector<scenario> scenarios() {
                        .set("turns_other", "condition_variable::wait (queue.cpp:40)")
                        .set("turns_saving", nearly ? 0.0 : 1.2);
                  }});
+  all.push_back({"single_work", [](rules::event_store& s, rules::trouble&, bool nearly) {
+                   wait_fact(s, "thread_barrier")
+                       .set("operation", "omp barrier (step.cpp:30)")
+                       .set("top", nearly ? "the code between omp barrier (step.cpp:20) and omp barrier (step.cpp:30)"
+                                          : "the code between omp single (step.cpp:20) and omp barrier (step.cpp:30)")
+                       .set("top_kind", "between")
+                       .set("top_duration", 1.8)
+                       .set("threads", 4);
+                 }});
   all.push_back({"lost_wakeup", [](rules::event_store& s, rules::trouble&, bool nearly) {
                    rules::row_writer(s, "notified")
                        .set("site", "condition_variable::wait_for (queue.cpp:20)")

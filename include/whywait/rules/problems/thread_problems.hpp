@@ -62,6 +62,20 @@ declare problem for turns parameters (
   duration = w.duration,
   saving = w.turns_saving );
 
+# A thread of a team runs code for all, and which one it is does not matter.
+declare composite event single member ( wait as w )
+  when w.pattern = 'thread_barrier' and w.threads > 1 and w.top_kind = 'between' and contains(w.top, 'between omp single');
+declare problem for single parameters (
+  name = "single_work",
+  instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn, thread_barrier",
+  root = "{w.top}",
+  description = "one thread runs {w.top} for " + if(w.threads = 2, "both", "all {w.threads}") + " threads, while " + if(w.threads = 2, "the other one waits", "the others wait") + " in {w.operation}.",
+  verdict = "one thread at a time runs {w.top} while the others wait: dividing it among all threads",
+  advice = "divide that code among the threads (omp for, omp taskloop), make it shorter, or give the others work that does not need its
+            result (nowait)",
+  duration = w.duration,
+  saving = w.top_duration / w.threads );
+
 # Others wait for a thread that waits itself, until its time runs out.
 declare composite event unnotified member ( wait as w )
   when w.pattern != 'join' and w.top_kind = 'call' and (contains(w.top, 'timedwait') or contains(w.top, 'wait_for') or contains(w.top, 'wait_until'));
