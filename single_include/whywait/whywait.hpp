@@ -36205,11 +36205,21 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
   }
 }
 
-/// Whether a rule has a better verdict than that one rank takes longer in one block: about this rank, or about this block.
+/// Whether a wait of a finding is explained by a block, at least by a fifth.
+inline bool explains(core::stable_key block, const rules::finding& f, const explain::outcome& found) noexcept {
+  if (f.wait < 0 || static_cast<std::size_t>(f.wait) >= found.waits.size()) return false;
+  const explain::explanation& e = found.waits[static_cast<std::size_t>(f.wait)];
+  return std::any_of(e.residual.begin(), e.residual.end(),
+                     [&](const explain::residual_term& t) { return t.block == block && 5 * t.total_ns >= e.wait_ns; });
+}
+
+/// Whether a rule has a better verdict than that one rank takes longer in one block: about this rank, or about this block. Which thread of
+/// a team runs tasks, or code for all, does not matter.
 inline bool rule_replaces(const explain::balance_answer& b, const explain::outcome& found, const rules::evaluation& said) {
   const auto replaces = [&](const rules::finding& f) {
     if (f.verdict.empty() || !f.matters || f.of_pattern) return false;
-    if (f.saving < base::seconds_of(b.saving_ns) && f.problem != "single_work") return false;
+    if (f.problem == "single_work" || f.problem == "large_tasks") return explains(b.piece, f, found);
+    if (f.saving < base::seconds_of(b.saving_ns)) return false;
     if (f.root == base::rank_text(b.rank, b.thread)) return true;
     return top_block(f, found) == b.piece;
   };
@@ -43521,7 +43531,8 @@ declare problem for turns parameters (
 
 # A thread of a team runs code for all, and which one it is does not matter.
 declare composite event single member ( wait as w )
-  when w.pattern = 'thread_barrier' and w.threads > 1 and w.top_kind = 'between' and contains(w.top, 'between omp single');
+  when w.pattern = 'thread_barrier' and w.threads > 1 and w.top_kind = 'between' and w.cause_call != 'end of omp task'
+       and contains(w.top, 'between omp single');
 declare problem for single parameters (
   name = "single_work",
   instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn, thread_barrier",
@@ -43532,6 +43543,18 @@ declare problem for single parameters (
             result (nowait)",
   duration = w.duration,
   saving = w.top_duration / w.threads );
+
+# The last tasks of a team: a thread that has none left can only wait.
+declare composite event last_tasks member ( wait as w ) when w.pattern = 'thread_barrier' and w.threads > 1 and w.cause_call = 'end of omp task';
+declare problem for last_tasks parameters (
+  name = "large_tasks",
+  instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn, thread_barrier",
+  root = "{w.operation} {w.cause}",
+  description = "{w.waiting_ranks} had no task left in {w.operation} while " + if(w.late_others = 'one another', "others", "{w.late_others}") + " still ran one, until {w.cause}.",
+  verdict = "threads had no task left in {w.operation} while others ran the last ones: smaller tasks, or the longest first,",
+  advice = "divide the tasks into smaller ones, begin the longest first, or let fewer depend on each other",
+  duration = w.duration,
+  saving = w.all_shapes / w.threads );
 
 # Others wait for a thread that waits itself, until its time runs out.
 declare composite event unnotified member ( wait as w )

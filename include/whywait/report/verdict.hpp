@@ -117,11 +117,21 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
   }
 }
 
-/// Whether a rule has a better verdict than that one rank takes longer in one block: about this rank, or about this block.
+/// Whether a wait of a finding is explained by a block, at least by a fifth.
+inline bool explains(core::stable_key block, const rules::finding& f, const explain::outcome& found) noexcept {
+  if (f.wait < 0 || static_cast<std::size_t>(f.wait) >= found.waits.size()) return false;
+  const explain::explanation& e = found.waits[static_cast<std::size_t>(f.wait)];
+  return std::any_of(e.residual.begin(), e.residual.end(),
+                     [&](const explain::residual_term& t) { return t.block == block && 5 * t.total_ns >= e.wait_ns; });
+}
+
+/// Whether a rule has a better verdict than that one rank takes longer in one block: about this rank, or about this block. Which thread of
+/// a team runs tasks, or code for all, does not matter.
 inline bool rule_replaces(const explain::balance_answer& b, const explain::outcome& found, const rules::evaluation& said) {
   const auto replaces = [&](const rules::finding& f) {
     if (f.verdict.empty() || !f.matters || f.of_pattern) return false;
-    if (f.saving < base::seconds_of(b.saving_ns) && f.problem != "single_work") return false;
+    if (f.problem == "single_work" || f.problem == "large_tasks") return explains(b.piece, f, found);
+    if (f.saving < base::seconds_of(b.saving_ns)) return false;
     if (f.root == base::rank_text(b.rank, b.thread)) return true;
     return top_block(f, found) == b.piece;
   };

@@ -193,6 +193,16 @@ whywait::base::vector<scenario> scenarios() {
                        .set("top_duration", 1.8)
                        .set("threads", 4);
                  }});
+  all.push_back({"large_tasks", [](rules::event_store& s, rules::trouble&, bool nearly) {
+                   wait_fact(s, "thread_barrier")
+                       .set("operation", "end of omp parallel (tree.cpp:19)")
+                       .set("cause", "end of omp task (tree.cpp:21)")
+                       .set("cause_call", nearly ? "end of omp parallel" : "end of omp task")
+                       .set("waiting_ranks", "rank 0")
+                       .set("late_others", "rank 1")
+                       .set("all_shapes", 2.0)
+                       .set("threads", 2);
+                 }});
   all.push_back({"lost_wakeup", [](rules::event_store& s, rules::trouble&, bool nearly) {
                    rules::row_writer(s, "notified")
                        .set("site", "condition_variable::wait_for (queue.cpp:20)")

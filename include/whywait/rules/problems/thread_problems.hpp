@@ -64,7 +64,8 @@ declare problem for turns parameters (
 
 # A thread of a team runs code for all, and which one it is does not matter.
 declare composite event single member ( wait as w )
-  when w.pattern = 'thread_barrier' and w.threads > 1 and w.top_kind = 'between' and contains(w.top, 'between omp single');
+  when w.pattern = 'thread_barrier' and w.threads > 1 and w.top_kind = 'between' and w.cause_call != 'end of omp task'
+       and contains(w.top, 'between omp single');
 declare problem for single parameters (
   name = "single_work",
   instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn, thread_barrier",
@@ -75,6 +76,18 @@ declare problem for single parameters (
             result (nowait)",
   duration = w.duration,
   saving = w.top_duration / w.threads );
+
+# The last tasks of a team: a thread that has none left can only wait.
+declare composite event last_tasks member ( wait as w ) when w.pattern = 'thread_barrier' and w.threads > 1 and w.cause_call = 'end of omp task';
+declare problem for last_tasks parameters (
+  name = "large_tasks",
+  instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn, thread_barrier",
+  root = "{w.operation} {w.cause}",
+  description = "{w.waiting_ranks} had no task left in {w.operation} while " + if(w.late_others = 'one another', "others", "{w.late_others}") + " still ran one, until {w.cause}.",
+  verdict = "threads had no task left in {w.operation} while others ran the last ones: smaller tasks, or the longest first,",
+  advice = "divide the tasks into smaller ones, begin the longest first, or let fewer depend on each other",
+  duration = w.duration,
+  saving = w.all_shapes / w.threads );
 
 # Others wait for a thread that waits itself, until its time runs out.
 declare composite event unnotified member ( wait as w )
