@@ -49,6 +49,23 @@ TEST_CASE("no other division of the work is faster than all threads that never w
   CHECK(whywait::threads::most_divided_ns(found, {1000, 2}) == 100);
 }
 
+TEST_CASE("code of one thread beside threads that come and go is divided in any way that the processors allow") {
+  for (const std::int64_t location_ns : {900, 1200}) {
+    CAPTURE(location_ns);
+    whywait::explain::outcome found = balanced(120);
+    found.locations = 2;
+    found.location_ns = location_ns;
+    found.waiting_ns = location_ns - 800;
+    whywait::explain::balance_answer& b = found.balances[0];
+    b.ranks = 1;
+    b.among = 2;
+    b.most_ns = 580;
+    bound_balances(found, {700, 2});
+    CHECK(b.saving_ns == (location_ns == 900 ? 200 : 120));  // 800 ns of code on two threads
+    CHECK(b.bounded == (location_ns == 900));
+  }
+}
+
 TEST_CASE("while a thread has no processor, all are busy") {
   whywait::explain::outcome found = balanced(320);
   bound_balances(found, {600, 2, 450});

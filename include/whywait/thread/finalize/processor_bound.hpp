@@ -135,11 +135,20 @@ inline std::int64_t most_balanced_ns(const explain::balance_answer& b, const own
   return std::max<std::int64_t>(0, saving_ns);
 }
 
-/// Bounds the answers about balanced blocks where that is less than the clocks result in, which do not take account of processors.
+/// Bounds the answers about balanced blocks where that is less than the clocks result in, which do not take account of processors. Where
+/// threads live for a part of the run only, these give each a part of one thread's code and none to those that could begin beside it:
+/// then the bound is the answer.
 inline void bound_balances(explain::outcome& found, const processor_time& used, const own_code& own = {}) {
   const std::int64_t most_ns = most_divided_ns(found, used);
   const auto worth_ns = static_cast<std::int64_t>(reports::detail::least_share * static_cast<double>(found.total_ns));
+  const bool come_and_go = 10 * found.location_ns < 9 * found.locations * found.total_ns;
   for (explain::balance_answer& b : found.balances) {
+    const std::int64_t divided_ns = std::min(most_ns, b.most_ns - b.most_ns / std::max(1, b.among));
+    if (come_and_go && b.among > b.ranks && b.saving_ns >= worth_ns && b.saving_ns < divided_ns) {
+      b.saving_ns = divided_ns;
+      b.bounded = true;
+      continue;
+    }
     const std::int64_t least_ns = std::min(most_ns, most_balanced_ns(b, own, worth_ns));
     if (b.saving_ns <= least_ns) continue;
     b.saving_ns = least_ns;
