@@ -489,8 +489,8 @@ inline constexpr size_t most_output_path = 1024;
   X(omp_idle, "thread outside omp parallel", await, condition)                                                         \
   X(omp_critical, "omp critical", take, lock)                                                                          \
   X(omp_critical_end, "end of omp critical", release, lock)                                                            \
-  X(omp_ordered, "omp ordered", take, lock)                                                                            \
-  X(omp_ordered_end, "end of omp ordered", release, lock)                                                              \
+  X(omp_ordered, "omp ordered", await, latch)                                                                          \
+  X(omp_ordered_end, "end of omp ordered", event, latch)                                                               \
   X(omp_set_lock, "omp_set_lock", take, lock)                                                                          \
   X(omp_unset_lock, "omp_unset_lock", release, lock)                                                                   \
   X(omp_taskwait, "omp taskwait", await, latch)                                                                        \
@@ -19898,6 +19898,86 @@ class key_map {
 
 #endif
 
+// ---- whywait/base/ranks.hpp
+#ifndef WHYWAIT_BASE_RANKS_HPP
+#define WHYWAIT_BASE_RANKS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace base {
+
+namespace detail {
+
+inline bool& ranks_are_threads() noexcept {
+  static thread_local bool are = false;
+  return are;
+}
+
+}  // namespace detail
+
+/// Whether texts call ranks threads (rank_noun_scope).
+inline bool ranks_are_threads() noexcept { return detail::ranks_are_threads(); }
+
+/// While it lives, texts that the calling thread writes call ranks threads, or ranks. Explanations of programs without MPI and
+/// everything that shows a result set it, the latter by run_facts::threads_only.
+class rank_noun_scope {
+ public:
+  explicit rank_noun_scope(bool threads) noexcept : before_(detail::ranks_are_threads()) {
+    detail::ranks_are_threads() = threads;
+  }
+  ~rank_noun_scope() { detail::ranks_are_threads() = before_; }
+  rank_noun_scope(const rank_noun_scope&) = delete;
+  rank_noun_scope& operator=(const rank_noun_scope&) = delete;
+
+ private:
+  bool before_;
+};
+
+/// "rank" or "thread", and the plural.
+inline const char* rank_noun() noexcept { return ranks_are_threads() ? "thread" : "rank"; }
+inline const char* rank_nouns() noexcept { return ranks_are_threads() ? "threads" : "ranks"; }
+
+/// Where the recorded run begins.
+inline const char* start_text() noexcept { return ranks_are_threads() ? "the start" : "MPI_Init"; }
+
+/// "rank 3", and of a further thread of it "rank 3 thread 1".
+inline std::string rank_text(std::int64_t rank, std::int32_t thread = 0) {
+  std::string out = std::string(rank_noun()) + " " + std::to_string(rank);
+  if (thread != 0) out += " thread " + std::to_string(thread);
+  return out;
+}
+/// "rank time": that of all ranks together.
+inline std::string rank_time() { return std::string(rank_noun()) + " time"; }
+
+/// A list of ranks: "rank 3", "ranks 0, 2 and 5-7", "ranks 1 and 2", "rank 2 and others"; a list of more than six ranges is
+/// a count, "12 ranks". Sorts `ranks` and removes repetitions. `others`: the list was truncated.
+inline std::string rank_list(base::pod_vector<std::int32_t>& ranks, bool others = false) {
+  base::small_stable_sort(ranks);
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  if (ranks.empty()) return std::string("some ") + rank_nouns();
+  base::vector<std::string> ranges;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t j = i;
+    while (j + 1 < ranks.size() && ranks[j + 1] == ranks[j] + 1) ++j;
+    if (j == i + 1) j = i;  // "3 and 4" reads better than "3-4"
+    ranges.push_back(std::to_string(ranks[i]) + (j > i ? "-" + std::to_string(ranks[j]) : ""));
+    i = j + 1;
+  }
+  std::string out = std::to_string(ranks.size()) + " " + rank_nouns();
+  if (ranges.size() <= 6) {
+    out = std::string(ranks.size() == 1 ? rank_noun() : rank_nouns()) + " ";
+    for (std::size_t i = 0; i < ranges.size(); ++i)
+      out += (i == 0 ? "" : i + 1 == ranges.size() && !others ? " and " : ", ") + ranges[i];
+  }
+  return others ? out + " and others" : out;
+}
+
+}  // namespace base
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/base/pair_cache.hpp
 #ifndef WHYWAIT_BASE_PAIR_CACHE_HPP
 #define WHYWAIT_BASE_PAIR_CACHE_HPP
@@ -20449,6 +20529,7 @@ struct balance_answer {
   bool region = false;  ///< marked code; neither: start-up, or inside a call
   std::int64_t most_ns = 0;  ///< time of that thread in it
   std::int64_t second_ns = 0;  ///< of the thread that spends second most time in it
+  std::int64_t least_ns = 0;  ///< of the thread that spends least time in it
   std::int64_t sum_ns = 0;  ///< time of all threads in it
   std::int64_t visits = 0;  ///< of all threads
   std::int32_t slow_ranks = 0;  ///< threads that take nearly as long as that one, which is one of them
@@ -21814,10 +21895,17 @@ class joined_code {
       const std::uint32_t number = number_of.intern(p.block, fresh);
       if (number == fresh) enter(p, p.ns >= whole_ns[p.location] / 100 ? functions : nullptr);
       const core::stable_key key = of_blocks_[number].piece;
-      if (key != 0) of_blocks_[first_of.intern(key, number)].visits += p.visits;
+      if (key == 0) continue;
+      sum& all = of_blocks_[first_of.intern(key, number)];
+      all.visits += p.visits;
+      all.main = all.main || p.main;
     }
-    for (sum& s : of_blocks_)
-      if (s.piece != 0) s.piece = core::combine(s.piece, how_often(of_blocks_[first_of.find(s.piece)].visits));
+    for (sum& s : of_blocks_) {
+      if (s.piece == 0) continue;
+      const sum& all = of_blocks_[first_of.find(s.piece)];
+      // Further threads that had to wait for something pass other calls less often.
+      if (all.main) s.piece = core::combine(s.piece, how_often(all.visits));
+    }
     std::uint32_t entered = 0;
     for (const unmarked_piece& p : pieces) {
       const std::uint32_t number = number_of.find(p.block);
@@ -21868,6 +21956,7 @@ class joined_code {
     std::int32_t pieces;
     core::stable_key first, second;  ///< call sites around a piece
     bool after = false;  ///< all code after one call
+    bool main = false;  ///< of the first piece between two functions: the main thread runs some
     core::stable_key lines = 0;  ///< around a piece
     std::int64_t visits = 0;  ///< of the first piece between two functions: of all
   };
@@ -21896,7 +21985,7 @@ class joined_code {
   }
   // Enters a block, with the functions that its calls are in.
   void enter(const unmarked_piece& p, explain::function_names* functions) {
-    of_blocks_.push_back({p.block, 0, 0, p.first, p.second, false, p.block});
+    of_blocks_.push_back({p.block, 0, 0, p.first, p.second, false, false, p.block});
     if (functions == nullptr || p.first == 0 || p.second == 0) return;
     const explain::source_keys from = functions->source_of(p.first), to = functions->source_of(p.second);
     if (from.function == 0 || to.function == 0) return;
@@ -22129,11 +22218,8 @@ struct balance_course {
       ranks[p] += o.ranks[p];
     }
   }
-  std::int64_t all_visits() const noexcept {
-    std::int64_t sum = 0;
-    for (const std::int64_t v : visits) sum += v;
-    return sum;
-  }
+  std::int64_t all_visits() const noexcept { return sum_of(visits); }
+  std::int64_t all_ns() const noexcept { return sum_of(ns); }
   /// The number of parts that are taken together, so that each has enough visits of each of `among` ranks.
   std::size_t together(std::int64_t among) const noexcept {
     std::size_t each = 1;
@@ -22155,6 +22241,226 @@ struct balance_course {
       ranks[p] = most;
     }
   }
+
+ private:
+  static std::int64_t sum_of(const std::int64_t (&values)[parts]) noexcept {
+    std::int64_t sum = 0;
+    for (const std::int64_t v : values) sum += v;
+    return sum;
+  }
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/clocks/joining.hpp
+#ifndef WHYWAIT_CLOCKS_JOINING_HPP
+#define WHYWAIT_CLOCKS_JOINING_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// Joins a list to another and adds common elements; both are ascending and without duplicates. O(n log n).
+template <class List, class Before, class Add>
+void join_ascending(List& into, const List& from, Before before, Add add) {
+  into.append(from.data(), from.size());
+  base::sort_and_join(into, before, add);
+}
+
+/// Joins a list that put_all wrote.
+template <class List, class Before, class Add>
+void join_ascending(List& into, base::packet_reader& in, Before before, Add add) {
+  List from;
+  get_all(in, from);
+  join_ascending(into, from, before, add);
+}
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/clocks/block_balance.hpp
+#ifndef WHYWAIT_CLOCKS_BLOCK_BALANCE_HPP
+#define WHYWAIT_CLOCKS_BLOCK_BALANCE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// How the time in each block is distributed over the threads of all ranks, at first of one rank. Merged up the reduction tree; 168
+/// bytes per distinct block.
+class block_balance {
+ public:
+  /// Adds what one location of the rank did itself, by block, ascending. `joined`: unmarked code by the keys that join it.
+  /// `regions`: the keys of all marked code, ascending.
+  void add(explain::thread_of_rank who, const base::pod_vector<explain::block_time>& own, const joined_code& joined,
+           const base::pod_vector<core::stable_key>& regions) {
+    computing here{0, who};
+    for (const explain::block_time& b : own) {
+      if (b.ns <= 0) continue;
+      entry e;
+      e.block = b.block;
+      e.rank = who.rank;
+      e.thread = who.thread;
+      e.ranks = 1;
+      joined.describe(e);
+      e.region = !e.unmarked && std::binary_search(regions.begin(), regions.end(), b.block);
+      e.most_ns = e.least_ns = e.sum_ns = b.ns;
+      all_.push_back(e);
+      if (e.region || e.first != 0 || e.second != 0) here.ns += b.ns;
+    }
+    enter(here);
+    join_blocks();
+  }
+  void write(base::packet& out) const {
+    put(out, all_ranks_);
+    put(out, longest_);
+    put(out, second_);
+    put_all(out, all_);
+  }
+  /// Merges what another rank's `write` wrote.
+  void join(base::packet_reader& in) {
+    all_ranks_ += in.get<std::int32_t>();
+    const auto first = in.get<computing>(), next = in.get<computing>();
+    enter(first);
+    enter(next);
+    base::pod_vector<entry> others;
+    get_all(in, others);
+    all_.append(others.data(), others.size());
+    join_blocks();
+  }
+
+  /// The blocks that one thread spends most time in beyond the mean of those that share them once balanced: the candidates,
+  /// at most `most`, largest excess first. What joins hardly more than one block is left out. A block that one thread runs would be
+  /// divided among all ranks; an unmarked one if no other rank runs it between other calls (`is_alone`).
+  base::pod_vector<explain::balance_answer> candidates(std::size_t most) const {
+    base::pod_vector<entry> found;
+    const entry* const more = all_more();
+    for (entry e : all_) {
+      if (base::ranks_are_threads() && e.block == explain::unmarked_key() && e.ranks > 2 && hardly_runs(e, e.least_ns)) {
+        --e.ranks;  // a thread that only waits for the others to end
+        e.sum_ns -= e.least_ns;
+      }
+      e.among = e.ranks == 1 && (e.region || is_alone(e, more)) ? all_ranks_ : e.ranks;
+      if (e.among > e.ranks) e.others_ns = longest_.who == explain::thread_of_rank{e.rank, e.thread} ? second_.ns : longest_.ns;
+      const bool code = e.region || e.unmarked;  // neither start-up nor time inside MPI can be balanced
+      if (code && e.among > 1 && excess(e) > 0) found.push_back(e);
+    }
+    small_stable_sort(found, [](const entry& a, const entry& b) {
+      return excess(a) != excess(b) ? excess(a) > excess(b) : a.block < b.block;
+    });
+    std::size_t kept = 0;
+    for (entry& e : found) {
+      if (e.pieces > 1) e.piece = most_uneven(e);
+      const auto same = [&e](const entry& x) {
+        return x.piece == e.piece && x.ranks == e.ranks && 50 * std::max(x.sum_ns - e.sum_ns, e.sum_ns - x.sum_ns) <= e.sum_ns;
+      };
+      const auto end = found.begin() + static_cast<std::ptrdiff_t>(kept), twin = std::find_if(found.begin(), end, same);
+      if (twin == end) found[kept++] = e;
+      else if (e.block == e.piece) *twin = e;
+      if (kept == most) break;
+    }
+    found.resize(kept);
+    return found;
+  }
+  static std::int64_t mean_ns(const explain::balance_answer& e) noexcept { return e.sum_ns / e.among; }
+  /// Whether a thread hardly runs a block, beside the one that runs most of it.
+  static bool hardly_runs(const explain::balance_answer& e, std::int64_t ns) noexcept { return 20 * ns < e.most_ns; }
+
+ private:
+  using entry = explain::balance_answer;
+  // What a thread computes in all.
+  struct computing {
+    std::int64_t ns = 0;
+    explain::thread_of_rank who;
+  };
+
+  void enter(const computing& c) noexcept {
+    if (c.ns > longest_.ns) {
+      second_ = longest_;
+      longest_ = c;
+    } else if (c.ns > second_.ns) {
+      second_ = c;
+    }
+  }
+  [[gnu::noinline]] void join_blocks() {
+    base::sort_and_join(
+        all_, [](const entry& a, const entry& b) { return a.block < b.block; },
+        [](entry& to, const entry& e) {
+          to.second_ns = std::max(std::min(to.most_ns, e.most_ns), std::max(to.second_ns, e.second_ns));
+          to.least_ns = std::min(to.least_ns, e.least_ns);
+          if (e.most_ns > to.most_ns) {
+            to.most_ns = e.most_ns;
+            to.rank = e.rank;
+            to.thread = e.thread;
+            to.piece = e.piece;
+            to.pieces = e.pieces;
+          }
+          to.ranks += e.ranks;
+          to.sum_ns += e.sum_ns;
+        });
+  }
+
+  // Whether surely no other rank runs the unmarked code of `e`, which only one rank passes between these two calls. Another one
+  // may run it between other calls (docs/method.md 1.4): of the same functions, about as often; or if one of the two calls is
+  // the same, and the rank of `e` does not pass that piece as well. `more`: of `all_more`.
+  bool is_alone(const entry& e, const entry* more) const noexcept {
+    if (e.first == 0 || e.second == 0 || e.joined == 0) return false;
+    const bool explained = more != nullptr && more->rank == e.rank && more->thread == e.thread;
+    if (explained && more->block != e.block) return false;
+    for (const entry& x : all_) {
+      if (x.block == e.joined && x.ranks > 1 && (!explained || e.thread != 0)) return false;
+      const bool same_call = (x.first != 0 && x.first == e.first) || (x.second != 0 && x.second == e.second);
+      const bool shared = x.ranks >= all_ranks_ || (x.ranks == 1 && x.rank == e.rank);
+      // A further thread of a rank that had to wait comes from another call than one that had not.
+      const bool alike = e.thread != 0 && x.thread != 0 && x.rank != e.rank && 10 * x.most_ns > e.most_ns;
+      if (same_call && (!shared || alike)) return false;
+    }
+    return true;
+  }
+  // The piece that takes just as long (within a tenth) as all unmarked code takes its rank longer than any other: it is all that this
+  // rank runs more. Null: there is none.
+  [[gnu::noinline]] const entry* all_more() const noexcept {
+    const entry *whole = nullptr, *found = nullptr;
+    for (const entry& x : all_)
+      if (x.block == explain::unmarked_key()) whole = &x;
+    if (whole == nullptr) return nullptr;
+    std::int64_t least_ns = INT64_MAX;
+    for (const entry& x : all_) {
+      const std::int64_t more_ns = whole->most_ns - whole->second_ns - x.sum_ns, off_ns = std::max(more_ns, -more_ns);
+      const bool piece = x.joined != 0 && x.ranks == 1 && x.rank == whole->rank && x.thread == whole->thread;
+      if (!piece || 10 * off_ns > x.sum_ns || off_ns >= least_ns) continue;
+      found = &x;
+      least_ns = off_ns;
+    }
+    return found;
+  }
+  // Of the pieces that `e` joins the one of which its rank has most above the mean of all.
+  [[gnu::noinline]] core::stable_key most_uneven(const entry& e) const noexcept {
+    core::stable_key piece = e.piece;
+    std::int64_t most_ns = INT64_MIN;
+    for (const entry& x : all_) {
+      const bool in =
+          x.first != 0 && x.second != 0 && x.pieces == 1 &&
+          (e.after ? e.block == explain::after_key(x.first) : e.block == x.joined || e.block == explain::unmarked_key());
+      const std::int64_t above_ns = x.most_ns - x.sum_ns / std::max(x.ranks, all_ranks_);
+      if (!in || x.rank != e.rank || x.thread != e.thread || above_ns <= most_ns) continue;
+      most_ns = above_ns;
+      piece = x.block;
+    }
+    return piece;
+  }
+  static std::int64_t excess(const entry& e) noexcept { return e.most_ns - mean_ns(e); }
+
+  base::pod_vector<entry> all_;  ///< by block
+  computing longest_, second_;  ///< the threads that compute longest
+  std::int32_t all_ranks_ = 1;
 };
 
 }  // namespace clocks
@@ -22510,7 +22816,12 @@ class balanced_time {
               u[p].visits += visits;
             }
           });
-      for (std::size_t q = 0; q != blocks.size(); ++q) courses_[q].add(own_[at.first + q]);
+      for (std::size_t q = 0; q != blocks.size(); ++q) {
+        balance_course& c = own_[at.first + q];
+        const bool whole = base::ranks_are_threads() && blocks[q].block == explain::unmarked_key();
+        if (whole && block_balance::hardly_runs(blocks[q], c.all_ns())) c = {};  // it takes no part, as in block_balance
+        courses_[q].add(c);
+      }
     }
   }
   void write(base::packet& out) const { put_all(out, courses_); }
@@ -22706,210 +23017,6 @@ class balanced_time {
   base::pod_vector<std::size_t> each_;  ///< by question: parts that are taken together
   base::pod_vector<double> factors_;  ///< by location, question and part
   base::pod_vector<std::int64_t> limits_;  ///< by location, question and part: visits at its end
-};
-
-}  // namespace clocks
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/clocks/joining.hpp
-#ifndef WHYWAIT_CLOCKS_JOINING_HPP
-#define WHYWAIT_CLOCKS_JOINING_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace clocks {
-
-/// Joins a list to another and adds common elements; both are ascending and without duplicates. O(n log n).
-template <class List, class Before, class Add>
-void join_ascending(List& into, const List& from, Before before, Add add) {
-  into.append(from.data(), from.size());
-  base::sort_and_join(into, before, add);
-}
-
-/// Joins a list that put_all wrote.
-template <class List, class Before, class Add>
-void join_ascending(List& into, base::packet_reader& in, Before before, Add add) {
-  List from;
-  get_all(in, from);
-  join_ascending(into, from, before, add);
-}
-
-}  // namespace clocks
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/clocks/block_balance.hpp
-#ifndef WHYWAIT_CLOCKS_BLOCK_BALANCE_HPP
-#define WHYWAIT_CLOCKS_BLOCK_BALANCE_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace clocks {
-
-/// How the time in each block is distributed over the threads of all ranks, at first of one rank. Merged up the reduction tree; 168
-/// bytes per distinct block.
-class block_balance {
- public:
-  /// Adds what one location of the rank did itself, by block, ascending. `joined`: unmarked code by the keys that join it.
-  /// `regions`: the keys of all marked code, ascending.
-  void add(explain::thread_of_rank who, const base::pod_vector<explain::block_time>& own, const joined_code& joined,
-           const base::pod_vector<core::stable_key>& regions) {
-    computing here{0, who};
-    for (const explain::block_time& b : own) {
-      if (b.ns <= 0) continue;
-      entry e;
-      e.block = b.block;
-      e.rank = who.rank;
-      e.thread = who.thread;
-      e.ranks = 1;
-      joined.describe(e);
-      e.region = !e.unmarked && std::binary_search(regions.begin(), regions.end(), b.block);
-      e.most_ns = e.sum_ns = b.ns;
-      all_.push_back(e);
-      if (e.region || e.first != 0 || e.second != 0) here.ns += b.ns;
-    }
-    enter(here);
-    join_blocks();
-  }
-  void write(base::packet& out) const {
-    put(out, all_ranks_);
-    put(out, longest_);
-    put(out, second_);
-    put_all(out, all_);
-  }
-  /// Merges what another rank's `write` wrote.
-  void join(base::packet_reader& in) {
-    all_ranks_ += in.get<std::int32_t>();
-    const auto first = in.get<computing>(), next = in.get<computing>();
-    enter(first);
-    enter(next);
-    base::pod_vector<entry> others;
-    get_all(in, others);
-    all_.append(others.data(), others.size());
-    join_blocks();
-  }
-
-  /// The blocks that one thread spends most time in beyond the mean of those that share them once balanced: the candidates,
-  /// at most `most`, largest excess first. What joins hardly more than one block is left out. A block that one thread runs would be
-  /// divided among all ranks; an unmarked one if no other rank runs it between other calls (`is_alone`).
-  base::pod_vector<explain::balance_answer> candidates(std::size_t most) const {
-    base::pod_vector<entry> found;
-    const entry* const more = all_more();
-    for (entry e : all_) {
-      e.among = e.ranks == 1 && (e.region || is_alone(e, more)) ? all_ranks_ : e.ranks;
-      if (e.among > e.ranks) e.others_ns = longest_.who == explain::thread_of_rank{e.rank, e.thread} ? second_.ns : longest_.ns;
-      const bool code = e.region || e.unmarked;  // neither start-up nor time inside MPI can be balanced
-      if (code && e.among > 1 && excess(e) > 0) found.push_back(e);
-    }
-    small_stable_sort(found, [](const entry& a, const entry& b) {
-      return excess(a) != excess(b) ? excess(a) > excess(b) : a.block < b.block;
-    });
-    std::size_t kept = 0;
-    for (entry& e : found) {
-      if (e.pieces > 1) e.piece = most_uneven(e);
-      const auto same = [&e](const entry& x) {
-        return x.piece == e.piece && x.ranks == e.ranks && 50 * std::max(x.sum_ns - e.sum_ns, e.sum_ns - x.sum_ns) <= e.sum_ns;
-      };
-      const auto end = found.begin() + static_cast<std::ptrdiff_t>(kept), twin = std::find_if(found.begin(), end, same);
-      if (twin == end) found[kept++] = e;
-      else if (e.block == e.piece) *twin = e;
-      if (kept == most) break;
-    }
-    found.resize(kept);
-    return found;
-  }
-  static std::int64_t mean_ns(const explain::balance_answer& e) noexcept { return e.sum_ns / e.among; }
-
- private:
-  using entry = explain::balance_answer;
-  // What a thread computes in all.
-  struct computing {
-    std::int64_t ns = 0;
-    explain::thread_of_rank who;
-  };
-
-  void enter(const computing& c) noexcept {
-    if (c.ns > longest_.ns) {
-      second_ = longest_;
-      longest_ = c;
-    } else if (c.ns > second_.ns) {
-      second_ = c;
-    }
-  }
-  [[gnu::noinline]] void join_blocks() {
-    base::sort_and_join(
-        all_, [](const entry& a, const entry& b) { return a.block < b.block; },
-        [](entry& to, const entry& e) {
-          to.second_ns = std::max(std::min(to.most_ns, e.most_ns), std::max(to.second_ns, e.second_ns));
-          if (e.most_ns > to.most_ns) {
-            to.most_ns = e.most_ns;
-            to.rank = e.rank;
-            to.thread = e.thread;
-            to.piece = e.piece;
-            to.pieces = e.pieces;
-          }
-          to.ranks += e.ranks;
-          to.sum_ns += e.sum_ns;
-        });
-  }
-
-  // Whether surely no other rank runs the unmarked code of `e`, which only one rank passes between these two calls. Another one
-  // may run it between other calls (docs/method.md 1.4): of the same functions, about as often; or if one of the two calls is
-  // the same, and the rank of `e` does not pass that piece as well. `more`: of `all_more`.
-  bool is_alone(const entry& e, const entry* more) const noexcept {
-    if (e.first == 0 || e.second == 0 || e.joined == 0) return false;
-    const bool explained = more != nullptr && more->rank == e.rank && more->thread == e.thread;
-    if (explained && more->block != e.block) return false;
-    for (const entry& x : all_) {
-      if (x.block == e.joined && x.ranks > 1 && !explained) return false;
-      const bool same_call = (x.first != 0 && x.first == e.first) || (x.second != 0 && x.second == e.second);
-      const bool shared = x.ranks >= all_ranks_ || (x.ranks == 1 && x.rank == e.rank);
-      if (same_call && !shared) return false;
-    }
-    return true;
-  }
-  // The piece that takes just as long (within a tenth) as all unmarked code takes its rank longer than any other: it is all that this
-  // rank runs more. Null: there is none.
-  [[gnu::noinline]] const entry* all_more() const noexcept {
-    const entry *whole = nullptr, *found = nullptr;
-    for (const entry& x : all_)
-      if (x.block == explain::unmarked_key()) whole = &x;
-    if (whole == nullptr) return nullptr;
-    std::int64_t least_ns = INT64_MAX;
-    for (const entry& x : all_) {
-      const std::int64_t more_ns = whole->most_ns - whole->second_ns - x.sum_ns, off_ns = std::max(more_ns, -more_ns);
-      const bool piece = x.joined != 0 && x.ranks == 1 && x.rank == whole->rank && x.thread == whole->thread;
-      if (!piece || 10 * off_ns > x.sum_ns || off_ns >= least_ns) continue;
-      found = &x;
-      least_ns = off_ns;
-    }
-    return found;
-  }
-  // Of the pieces that `e` joins the one of which its rank has most above the mean of all.
-  [[gnu::noinline]] core::stable_key most_uneven(const entry& e) const noexcept {
-    core::stable_key piece = e.piece;
-    std::int64_t most_ns = INT64_MIN;
-    for (const entry& x : all_) {
-      const bool in =
-          x.first != 0 && x.second != 0 && x.pieces == 1 &&
-          (e.after ? e.block == explain::after_key(x.first) : e.block == x.joined || e.block == explain::unmarked_key());
-      const std::int64_t above_ns = x.most_ns - x.sum_ns / std::max(x.ranks, all_ranks_);
-      if (!in || x.rank != e.rank || x.thread != e.thread || above_ns <= most_ns) continue;
-      most_ns = above_ns;
-      piece = x.block;
-    }
-    return piece;
-  }
-  static std::int64_t excess(const entry& e) noexcept { return e.most_ns - mean_ns(e); }
-
-  base::pod_vector<entry> all_;  ///< by block
-  computing longest_, second_;  ///< the threads that compute longest
-  std::int32_t all_ranks_ = 1;
 };
 
 }  // namespace clocks
@@ -30660,7 +30767,8 @@ inline block_split split(const block_use& waiter, const block_use& causer) noexc
   block_split result;
   result.total_ns = causer.ns - waiter.ns;
   if (n_a <= 0 && n_b <= 0) {
-    result.visits_ns = 0;  // time without visits can only be a matter of speed
+    // Time without visits can only be a matter of speed, unless only one side has units of work.
+    result.visits_ns = (waiter.work > 0) != (causer.work > 0) ? result.total_ns : 0;
   } else if (n_a <= 0 || n_b <= 0) {
     result.visits_ns = result.total_ns;  // code that only one side ran
   } else if (n_a != n_b) {
@@ -34982,86 +35090,6 @@ inline base::vector<std::string> call_lines(const place& p, std::size_t width, c
 
 #endif
 
-// ---- whywait/base/ranks.hpp
-#ifndef WHYWAIT_BASE_RANKS_HPP
-#define WHYWAIT_BASE_RANKS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace base {
-
-namespace detail {
-
-inline bool& ranks_are_threads() noexcept {
-  static thread_local bool are = false;
-  return are;
-}
-
-}  // namespace detail
-
-/// Whether texts call ranks threads (rank_noun_scope).
-inline bool ranks_are_threads() noexcept { return detail::ranks_are_threads(); }
-
-/// While it lives, texts that the calling thread writes call ranks threads, or ranks. Explanations of programs without MPI and
-/// everything that shows a result set it, the latter by run_facts::threads_only.
-class rank_noun_scope {
- public:
-  explicit rank_noun_scope(bool threads) noexcept : before_(detail::ranks_are_threads()) {
-    detail::ranks_are_threads() = threads;
-  }
-  ~rank_noun_scope() { detail::ranks_are_threads() = before_; }
-  rank_noun_scope(const rank_noun_scope&) = delete;
-  rank_noun_scope& operator=(const rank_noun_scope&) = delete;
-
- private:
-  bool before_;
-};
-
-/// "rank" or "thread", and the plural.
-inline const char* rank_noun() noexcept { return ranks_are_threads() ? "thread" : "rank"; }
-inline const char* rank_nouns() noexcept { return ranks_are_threads() ? "threads" : "ranks"; }
-
-/// Where the recorded run begins.
-inline const char* start_text() noexcept { return ranks_are_threads() ? "the start" : "MPI_Init"; }
-
-/// "rank 3", and of a further thread of it "rank 3 thread 1".
-inline std::string rank_text(std::int64_t rank, std::int32_t thread = 0) {
-  std::string out = std::string(rank_noun()) + " " + std::to_string(rank);
-  if (thread != 0) out += " thread " + std::to_string(thread);
-  return out;
-}
-/// "rank time": that of all ranks together.
-inline std::string rank_time() { return std::string(rank_noun()) + " time"; }
-
-/// A list of ranks: "rank 3", "ranks 0, 2 and 5-7", "ranks 1 and 2", "rank 2 and others"; a list of more than six ranges is
-/// a count, "12 ranks". Sorts `ranks` and removes repetitions. `others`: the list was truncated.
-inline std::string rank_list(base::pod_vector<std::int32_t>& ranks, bool others = false) {
-  base::small_stable_sort(ranks);
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  if (ranks.empty()) return std::string("some ") + rank_nouns();
-  base::vector<std::string> ranges;
-  for (std::size_t i = 0; i < ranks.size();) {
-    std::size_t j = i;
-    while (j + 1 < ranks.size() && ranks[j + 1] == ranks[j] + 1) ++j;
-    if (j == i + 1) j = i;  // "3 and 4" reads better than "3-4"
-    ranges.push_back(std::to_string(ranks[i]) + (j > i ? "-" + std::to_string(ranks[j]) : ""));
-    i = j + 1;
-  }
-  std::string out = std::to_string(ranks.size()) + " " + rank_nouns();
-  if (ranges.size() <= 6) {
-    out = std::string(ranks.size() == 1 ? rank_noun() : rank_nouns()) + " ";
-    for (std::size_t i = 0; i < ranges.size(); ++i)
-      out += (i == 0 ? "" : i + 1 == ranges.size() && !others ? " and " : ", ") + ranges[i];
-  }
-  return others ? out + " and others" : out;
-}
-
-}  // namespace base
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/report/named_block.hpp
 #ifndef WHYWAIT_REPORT_NAMED_BLOCK_HPP
 #define WHYWAIT_REPORT_NAMED_BLOCK_HPP
@@ -36103,6 +36131,85 @@ struct evaluation {
 
 #endif
 
+// ---- whywait/report/waits_for_code.hpp
+#ifndef WHYWAIT_REPORT_WAITS_FOR_CODE_HPP
+#define WHYWAIT_REPORT_WAITS_FOR_CODE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace reports {
+namespace detail {
+
+// How the threads wait that wait because of a block. Each function walks through all explanations.
+
+/// The block that explains most of the waits; 0: none does.
+inline core::stable_key top_block(const explain::explanation& waits) noexcept {
+  const explain::residual_term* top = nullptr;
+  for (const explain::residual_term& t : waits.residual)
+    if (top == nullptr || t.total_ns > top->total_ns) top = &t;
+  return top != nullptr ? top->block : 0;
+}
+/// The same of the wait of a finding; 0 also if it is about no wait.
+inline core::stable_key top_block(const rules::finding& f, const explain::outcome& found) noexcept {
+  return f.wait >= 0 && static_cast<std::size_t>(f.wait) < found.waits.size()
+             ? top_block(found.waits[static_cast<std::size_t>(f.wait)])
+             : 0;
+}
+
+/// Whether other threads wait for a lock that a thread holds while it runs this code: divided, the parts wait for it in turn.
+[[gnu::noinline]] inline bool runs_under_lock(core::stable_key piece, const explain::outcome& found) noexcept {
+  std::int64_t locked_ns = 0, other_ns = 0;
+  for (const explain::explanation& e : found.waits)
+    if (e.why != explain::pattern::join && top_block(e) == piece)
+      (explain::waits_for_lock(e.why) ? locked_ns : other_ns) += e.wait_ns;
+  return locked_ns > other_ns;
+}
+
+/// Whether a wait of a finding is explained by a block, at least by a fifth.
+inline bool explains(core::stable_key block, const rules::finding& f, const explain::outcome& found) noexcept {
+  if (f.wait < 0 || static_cast<std::size_t>(f.wait) >= found.waits.size()) return false;
+  const explain::explanation& e = found.waits[static_cast<std::size_t>(f.wait)];
+  return std::any_of(e.residual.begin(), e.residual.end(),
+                     [&](const explain::residual_term& t) { return t.block == block && 5 * t.total_ns >= e.wait_ns; });
+}
+
+/// Whether threads wait for single results of this code, such as items of a queue: more threads may then take items at the same time, but
+/// each item takes as long as before, which the clocks do not know. `alone`: one thread runs the code. Then a wait in the kernel, of an
+/// inlined primitive of C++20, is for an item as well, and not at a barrier.
+[[gnu::noinline]] inline bool hands_over(core::stable_key piece, bool alone, const explain::outcome& found,
+                                         const name_resolver& resolve) {
+  std::int64_t handed_ns = 0, other_ns = 0;
+  for (const explain::explanation& e : found.waits) {
+    if (e.why == explain::pattern::join || top_block(e) != piece) continue;
+    const bool by_item = e.why == explain::pattern::condition_variable || e.why == explain::pattern::semaphore ||
+                         e.why == explain::pattern::future || (alone && e.why == explain::pattern::latch);
+    (by_item && resolve.site(e.cause).call.compare(0, 3, "omp") != 0 ? handed_ns : other_ns) += e.wait_ns;
+  }
+  return handed_ns > other_ns;
+}
+
+/// Whether locks were waited for. The clocks keep the order in which they were taken, which a balanced run would not have.
+[[gnu::noinline]] inline bool takes_locks(const explain::outcome& found) noexcept {
+  std::int64_t ns = 0;
+  for (const explain::explanation& e : found.waits) ns += explain::waits_for_lock(e.why) ? e.wait_ns : 0;
+  return ns > 0 && 2000 * ns >= found.location_ns;
+}
+
+/// How long threads wait because of a block; for `whole`, all unmarked code, whatever the reason.
+[[gnu::noinline]] inline std::int64_t waited_for(core::stable_key piece, bool whole, const explain::outcome& found) noexcept {
+  std::int64_t ns = 0;
+  for (const explain::explanation& e : found.waits)
+    if (whole ? e.why != explain::pattern::join && !explain::waits_for_lock(e.why) : top_block(e) == piece) ns += e.wait_ns;
+  return ns;
+}
+
+}  // namespace detail
+}  // namespace reports
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/report/verdict.hpp
 #ifndef WHYWAIT_REPORT_VERDICT_HPP
 #define WHYWAIT_REPORT_VERDICT_HPP
@@ -36145,28 +36252,9 @@ inline std::string between_text(const named_block& b) {
   return ends_openly(b) ? "after " + begin : "between " + begin + " and " + base::brief_call_text(b.where);
 }
 
-/// The block that explains most of the waits; 0: none does.
-inline core::stable_key top_block(const explain::explanation& waits) noexcept {
-  const explain::residual_term* top = nullptr;
-  for (const explain::residual_term& t : waits.residual)
-    if (top == nullptr || t.total_ns > top->total_ns) top = &t;
-  return top != nullptr ? top->block : 0;
-}
-/// The same of the wait of a finding; 0 also if it is about no wait.
-inline core::stable_key top_block(const rules::finding& f, const explain::outcome& found) noexcept {
-  return f.wait >= 0 && static_cast<std::size_t>(f.wait) < found.waits.size()
-             ? top_block(found.waits[static_cast<std::size_t>(f.wait)])
-             : 0;
-}
-
-/// Whether other threads wait for a lock that a thread holds while it runs this code: divided, the parts wait for it in turn.
-[[gnu::noinline]] inline bool runs_under_lock(core::stable_key piece, const explain::outcome& found) noexcept {
-  std::int64_t locked_ns = 0, other_ns = 0;
-  for (const explain::explanation& e : found.waits)
-    if (e.why != explain::pattern::join && top_block(e) == piece)
-      (explain::waits_for_lock(e.why) ? locked_ns : other_ns) += e.wait_ns;
-  return locked_ns > other_ns;
-}
+/// Whether the problem is that ranks are late in turn. That one of them is late more often may be nearly as much of it, and has priority.
+inline bool is_in_turn(const rules::finding& f) noexcept { return f.problem == "slow_block" || f.problem == "work_in_turn"; }
+constexpr double far_from = 1.3;  ///< times as much: more than nearly
 
 /// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. A block that is to
 /// be balanced has no other verdict that saves less, and none of a pattern; another order of the threads is another remedy. `least`: seconds that a verdict saves. `covering`: findings whose root, a rank, has a verdict of its own.
@@ -36176,7 +36264,9 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
   const auto covered = [&](const rules::finding& f) {  // a part of what is wrong with a rank, or with a block
     const core::stable_key top = top_block(f, found);
     const auto same = [&](const verdict_entry& v) {
-      return v.piece != 0 && v.piece == top && (of_pattern || (v.saving_seconds >= f.saving && f.problem != "no_overlap"));
+      return v.piece != 0 && v.piece == top &&
+             (of_pattern ||
+              (v.saving_seconds * (is_in_turn(f) && !v.at_least ? far_from : 1) >= f.saving && f.problem != "no_overlap"));
     };
     if (std::any_of(all.begin(), all.end(), same)) return true;
     return std::any_of(covering.begin(), covering.end(), [&f](const rules::finding& c) {
@@ -36205,21 +36295,13 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
   }
 }
 
-/// Whether a wait of a finding is explained by a block, at least by a fifth.
-inline bool explains(core::stable_key block, const rules::finding& f, const explain::outcome& found) noexcept {
-  if (f.wait < 0 || static_cast<std::size_t>(f.wait) >= found.waits.size()) return false;
-  const explain::explanation& e = found.waits[static_cast<std::size_t>(f.wait)];
-  return std::any_of(e.residual.begin(), e.residual.end(),
-                     [&](const explain::residual_term& t) { return t.block == block && 5 * t.total_ns >= e.wait_ns; });
-}
-
 /// Whether a rule has a better verdict than that one rank takes longer in one block: about this rank, or about this block. Which thread of
 /// a team runs tasks, or code for all, does not matter.
 inline bool rule_replaces(const explain::balance_answer& b, const explain::outcome& found, const rules::evaluation& said) {
   const auto replaces = [&](const rules::finding& f) {
     if (f.verdict.empty() || !f.matters || f.of_pattern) return false;
     if (f.problem == "single_work" || f.problem == "large_tasks") return explains(b.piece, f, found);
-    if (f.saving < base::seconds_of(b.saving_ns)) return false;
+    if (f.saving < base::seconds_of(b.saving_ns) * (is_in_turn(f) && !b.moves ? far_from : 1)) return false;
     if (f.root == base::rank_text(b.rank, b.thread)) return true;
     return top_block(f, found) == b.piece;
   };
@@ -36287,39 +36369,16 @@ inline bool holds_window(const verdict_entry& v, const explain::outcome& found) 
   return false;
 }
 
-/// Whether threads wait for single results of this code, such as items of a queue: more threads may then take items at the same time, but
-/// each item takes as long as before, which the clocks do not know.
-[[gnu::noinline]] inline bool hands_over(core::stable_key piece, const explain::outcome& found, const name_resolver& resolve) {
-  std::int64_t handed_ns = 0, other_ns = 0;
-  for (const explain::explanation& e : found.waits) {
-    if (e.why == explain::pattern::join || top_block(e) != piece) continue;
-    const bool by_item = e.why == explain::pattern::condition_variable || e.why == explain::pattern::semaphore ||
-                         e.why == explain::pattern::future;
-    (by_item && resolve.site(e.cause).call.compare(0, 3, "omp") != 0 ? handed_ns : other_ns) += e.wait_ns;
-  }
-  return handed_ns > other_ns;
-}
-
-/// Whether locks were waited for. The clocks keep the order in which they were taken, which a balanced run would not have.
-[[gnu::noinline]] inline bool takes_locks(const explain::outcome& found) noexcept {
-  std::int64_t ns = 0;
-  for (const explain::explanation& e : found.waits) ns += explain::waits_for_lock(e.why) ? e.wait_ns : 0;
-  return ns > 0 && 2000 * ns >= found.location_ns;
-}
-
-/// How long threads wait because of a block; for `whole`, all unmarked code, whatever the reason.
-[[gnu::noinline]] inline std::int64_t waited_for(core::stable_key piece, bool whole, const explain::outcome& found) noexcept {
-  std::int64_t ns = 0;
-  for (const explain::explanation& e : found.waits)
-    if (whole ? e.why != explain::pattern::join && !explain::waits_for_lock(e.why) : top_block(e) == piece) ns += e.wait_ns;
-  return ns;
-}
-
 /// What the run saves if a block takes half the time; 0: it is not known.
 inline std::int64_t saved_by_half(core::stable_key block, const explain::outcome& found) noexcept {
   for (const explain::what_if_answer& a : found.savings)
     if (a.question.changes.size() == 1 && a.question.changes[0].block == block) return a.saving_ns;
   return 0;
+}
+
+/// Whether unmarked code is that of a task, or begins after some: which thread runs it is chance.
+inline bool is_of_task(const verdict_entry& v) {
+  return v.kind == "between" && (v.where.call == "end of omp task" || (v.from && v.from->call == "omp taskwait"));
 }
 
 /// The answers about balanced blocks, largest saving first. Where a rank deals the visits of a block to the ranks that ask first,
@@ -36363,7 +36422,8 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     largest_ns = std::max(largest_ns, b.saving_ns);
   }
   const auto of_items = [&](const explain::balance_answer& b) {
-    return (b.unmarked || b.among > b.ranks) && base::ranks_are_threads() && hands_over(b.piece, found, resolve);
+    return (b.unmarked || b.among > b.ranks) && base::ranks_are_threads() &&
+           hands_over(b.piece, b.among > b.ranks, found, resolve);
   };
   const auto saved_ns = [&](const explain::balance_answer& b) {
     return of_items(b) ? std::max(b.saving_ns, saved_by_half(b.piece, found)) : b.saving_ns;
@@ -36372,13 +36432,16 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
   for (const explain::balance_answer& b : balances)
     if (b.unmarked && b.among > b.ranks && b.rank == all_rank && b.thread == 0) alone_ns = std::max(alone_ns, saved_ns(b));
   const bool together = static_cast<double>(all_ns) > clearly_more * static_cast<double>(part_ns) && all_ns > 2 * alone_ns;
+  const bool ends_with_tasks = std::any_of(said.waits.begin(), said.waits.end(), [](const rules::wait_advice& w) {
+    return std::any_of(w.list.begin(), w.list.end(), [](const rules::finding& f) { return f.problem == "large_tasks"; });
+  });
   for (const explain::balance_answer& b : balances) {
     const bool by_item = of_items(b);
     const double saving = base::seconds_of(saved_ns(b));
     if (all.size() == most_verdicts || b.among < 2 || saving < least_share * run) break;
     verdict_entry v;
     resolve.describe(b.piece, 0, v);
-    if (runs_under_lock(b.piece, found)) continue;
+    if (runs_under_lock(b.piece, found) || (ends_with_tasks && is_of_task(v))) continue;
     const bool divided = b.among > b.ranks;
     const bool unmarked = v.kind == "between", whole = b.block == explain::unmarked_key();
     if (unmarked ? whole != together : v.kind != "region") continue;
@@ -36396,16 +36459,18 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     if ((v.ratio > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
     // Threads take the work as they come: no thread is slow. Where others wait for it longer than for one slow thread, the slow one
     // changes, and each wait is shared by all once the work is even.
-    const double even =
-        base::ranks_are_threads() && !divided ? base::seconds_of(waited_for(b.piece, whole, found) / b.among) : 0;
-    const bool in_turn = base::ranks_are_threads() && (b.moves || even > (whole ? 2 : 1.4) * saving);
+    const double even = (base::ranks_are_threads() || b.moves) && !divided
+                            ? std::min(run, base::seconds_of(waited_for(b.piece, whole, found) / b.among))
+                            : 0;
+    const bool far = even > (whole ? 2 : 1.4) * saving;
+    const bool in_turn = base::ranks_are_threads() && (b.moves || far), ranks_in_turn = !base::ranks_are_threads() && far;
     if (saving < error || (!divided && saving < rules::processor_noise::least_effect(said.noise.of(b.rank), run))) {
       drowned = true;
       continue;
     }
     const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
     if (b.after && nearly_all && !computes_more(b, said)) continue;
-    v.saving_seconds = in_turn && !b.moves ? std::min(run, even) : saving;
+    v.saving_seconds = (in_turn && !b.moves) || ranks_in_turn ? even : saving;
     v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && v.saving_seconds <= saving;
     v.at_least = v.predicted && (b.moves || takes_locks(found));
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
@@ -36416,6 +36481,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                              : b.pieces > 1 ? "unmarked code, above all " + between_text(v)
                                             : "the code " + between_text(v);
     const bool one_other = b.ranks - std::max(b.slow_ranks, 1) == 1;
+    const bool of_ranks = v.thread != 0 && !base::ranks_are_threads();  // which the other threads of one rank cannot save
     if (by_item) {
       v.claim =
           base::joined({divided ? "only " : "", base::rank_text(v.rank, v.thread), divided ? " runs " : " spends most time in ",
@@ -36425,11 +36491,14 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
           {"only ", base::rank_text(v.rank, v.thread), " runs ", name, ": dividing it among all ", base::rank_nouns()});
     } else if (in_turn) {
       v.claim = base::joined({"now one thread, now another takes longer in ", name, ": evening that out"});
+    } else if (ranks_in_turn) {
+      v.claim = base::joined({slow_words(b, "takes", "take"), " longer now and then in ", name, ": evening that out"});
     } else if (nearly_all) {
       v.claim = base::joined({slow_words(b, "does", "do"), " nearly all of ", name, ": balancing it"});
     } else {
       v.claim = base::joined({slow_words(b, "takes", "take"), " ", base::fixed(v.ratio, v.ratio < 10 ? 1 : 0),
-                              " times as long as the ", one_other ? "other in " : "others in ", name, ": balancing it"});
+                              " times as long as the ", one_other ? "other in " : "others in ", name,
+                              of_ranks ? ": balancing it over all ranks' threads" : ": balancing it"});
     }
     if (!again) {
       (in_turn ? moving : all).push_back(std::move(v));
@@ -37674,24 +37743,20 @@ class row_writer {
     if (type_ != knowledge::none) row_ = store.add_row(type_);
   }
 
-  [[gnu::noinline]] row_writer& set(std::string_view name, double value) { return put(name, type::kind::number, value); }
-  [[gnu::noinline]] row_writer& set(std::string_view name, bool value) {
-    return put(name, type::kind::boolean, value ? 1.0 : 0.0);
-  }
-  [[gnu::noinline]] row_writer& set(std::string_view name, std::string_view value) {
+  [[gnu::noinline]] row_writer& set(const char* name, double value) { return put(name, type::kind::number, value); }
+  [[gnu::noinline]] row_writer& set(const char* name, bool value) { return put(name, type::kind::boolean, value ? 1.0 : 0.0); }
+  [[gnu::noinline]] row_writer& set(const char* name, std::string_view value) {
     const std::uint32_t number = store_->texts().intern(value);
     return put(name, type::kind::text, number == text_pool::none ? 0 : number);
   }
-  [[gnu::noinline]] row_writer& set(std::string_view name, const char* value) { return set(name, std::string_view(value)); }
-  [[gnu::noinline]] row_writer& set(std::string_view name, const std::string& value) {
-    return set(name, std::string_view(value));
-  }
+  [[gnu::noinline]] row_writer& set(const char* name, const char* value) { return set(name, std::string_view(value)); }
+  [[gnu::noinline]] row_writer& set(const char* name, const std::string& value) { return set(name, std::string_view(value)); }
   template <class Integer>
-  row_writer& set(std::string_view name, Integer value) {
+  row_writer& set(const char* name, Integer value) {
     return count(name, static_cast<std::int64_t>(value));
   }
   /// A number of seconds.
-  [[gnu::noinline]] row_writer& time(std::string_view name, std::int64_t ns) {
+  [[gnu::noinline]] row_writer& time(const char* name, std::int64_t ns) {
     return put(name, type::kind::number, static_cast<double>(ns) / 1e9);
   }
   row_writer& weight(double value) {
@@ -37705,10 +37770,10 @@ class row_writer {
   bool good() const noexcept { return type_ != knowledge::none && row_ != event_table::none; }
 
  private:
-  [[gnu::noinline]] row_writer& count(std::string_view name, std::int64_t value) {
+  [[gnu::noinline]] row_writer& count(const char* name, std::int64_t value) {
     return put(name, type::kind::number, static_cast<double>(value));
   }
-  [[gnu::noinline]] row_writer& put(std::string_view name, type::kind what, double value) {
+  [[gnu::noinline]] row_writer& put(const char* name, type::kind what, double value) {
     if (!good()) return *this;
     const event_type& t = store_->rules().types[type_];
     const std::size_t c = t.find(name);
@@ -38550,11 +38615,17 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// The ranks of a list of shares: "rank 3", "ranks 1-3 and 7", "12 ranks".
+/// The ranks of a list of shares: "rank 3", "ranks 1-3 and 7", "12 ranks". Without those with less than 5 % of it, if the others have nearly
+/// all.
 inline std::string ranks_text(const base::vector<explain::location_share>& shares) {
+  std::int64_t all = 0, large = 0;
+  for (const explain::location_share& s : shares) all += s.ns;
+  const auto is_large = [&all](const explain::location_share& s) { return s.rank >= 0 && 20 * s.ns >= all; };
+  for (const explain::location_share& s : shares) large += is_large(s) ? s.ns : 0;
   base::pod_vector<std::int32_t> ranks;
   bool others = false;
   for (const explain::location_share& s : shares) {
+    if (20 * large >= 19 * all && !is_large(s)) continue;
     if (s.rank < 0) others = true;
     else ranks.push_back(s.rank);
   }
@@ -38663,6 +38734,25 @@ inline namespace v0 {
 namespace rules {
 
 namespace detail {
+
+/// The untimed step inside a block that the late side ran far more often, such as a branch, in all lines; empty: none.
+inline std::string branch_in(const explain::residual_term& block, const base::pod_vector<const explain::residual_term*>& terms,
+                             const base::vector<std::string>& names) {
+  std::int64_t most = 0;
+  std::size_t branch = names.size();
+  for (std::size_t i = 0; i != terms.size(); ++i) {
+    std::int64_t late = 0, waiting = 0;
+    for (std::size_t j = 0; j != terms.size() && terms[i]->within == block.block; ++j) {
+      if (terms[j]->within != block.block || names[j] != names[i]) continue;
+      late += terms[j]->causer_visits;
+      waiting += terms[j]->waiter_visits;
+    }
+    if (late <= 2 * waiting || late - waiting <= most) continue;
+    most = late - waiting;
+    branch = i;
+  }
+  return branch != names.size() ? names[branch] : std::string();
+}
 
 /// Some locations: threads of any rank, or those that use an array from another node in a block.
 struct some_locations {
@@ -39118,27 +39208,30 @@ struct code_spread {
     out.ratio = ratio(use->ns, use->most_ns);
     const auto most = static_cast<double>(use->most_ns);
     const double others = mean_of_others(use->ns, use->most_ns), excess = most - others;
-    // A rank that has more of this block may have less of another: then it is not late because of it.
+    // A rank that has more of this block may have less of another: then it is not late because of it, unless it had no processor.
     const double whole_excess =
         whole.ranks < 2 ? excess
                         : static_cast<double>(use->most_whole_ns) -
                               static_cast<double>(whole.ns - use->most_whole_ns) / static_cast<double>(whole.ranks - 1);
     // Several blocks may add up to the wait: then the whole must be enough for it, and this block a good part.
     const auto wait = static_cast<double>(wait_ns);
-    if (excess < 0.1 * most || 2 * whole_excess < excess || 2 * std::max(excess, whole_excess) < wait || 5 * excess < wait) {
+    const bool offset = 2 * whole_excess < excess;
+    const auto even = [&out]() -> code_spread& {
       out.lead = "even";
+      out.excess = "";
+      out.above_mean_ns = INT64_MAX;
       return out;
-    }
+    };
+    if (excess < 0.1 * most || 2 * std::max(excess, whole_excess) < wait || 5 * excess < wait) return even();
     if (2 * static_cast<double>(use->most_polls_ns) >= excess) return out;  // it may be waiting there
     out.above_mean_ns = use->most_ns - use->ns / ranks;
     const std::int64_t own_ns = use->own_excess_ns(ranks);
     const std::int64_t delay_ns = use->most_counts[core::code_count::delay_ns];
     if (2 * own_ns < out.above_mean_ns) {  // not because of what it ran
-      const bool delayed = 2 * static_cast<double>(delay_ns) >= excess;
-      out.lead = delayed ? "one" : "even";
-      out.excess = delayed ? "shared" : "";
-      out.delay_ns = delayed ? delay_ns : 0;
-      if (!delayed) out.above_mean_ns = INT64_MAX;
+      if (2 * static_cast<double>(delay_ns) < excess) return even();
+      out.lead = "one";
+      out.excess = "shared";
+      out.delay_ns = delay_ns;
       return out;
     }
     out.above_mean_ns = std::min(out.above_mean_ns, own_ns);
@@ -39152,7 +39245,7 @@ struct code_spread {
     if (out.units_ratio > 0)
       out.excess = part(out.units_ratio) > 0.6 ? "units" : part(out.units_ratio) < 0.4 ? "speed" : "both";
     else out.excess = part(out.visits_ratio) > 0.6 ? "visits" : "unknown";
-    if (part(out.units_ratio) > 0.6 || part(out.visits_ratio) > 0.6) return out;
+    if (part(out.units_ratio) > 0.6 || part(out.visits_ratio) > 0.6) return offset ? even() : out;
     const explain::slower_parts parts = parts_of(*use, fault_ns);
     const auto decides = [excess](std::int64_t ns) { return 2 * static_cast<double>(ns) >= excess; };
     constexpr std::int64_t most_ns_of_fault = 50'000;
@@ -39164,6 +39257,8 @@ struct code_spread {
       out.excess = parts.more_faults * most_ns_of_fault >= parts.kernel_ns ? "faults" : "system";
       out.more_system_ns = parts.kernel_ns;
       out.more_faults = parts.more_faults;
+    } else if (offset) {
+      return even();
     } else if (decides(parts.instructions_ns)) {
       out.excess = out.units_ratio > 0 ? "instructions" : "work";
     } else if (decides(parts.cycles_ns)) {
@@ -39345,6 +39440,20 @@ class saving_bounds {
     return std::max<std::int64_t>(0, found_.no_locks.saving_ns) +
            (found_.efficiency.parallel > 0 ? static_cast<std::int64_t>(transfer * static_cast<double>(found_.total_ns)) : 0);
   }
+  /// By another division of the same work among the threads of one process; 0: not known.
+  std::int64_t by_division() const noexcept { return program_.most_divided_ns != INT64_MAX ? program_.most_divided_ns : 0; }
+  /// By sharing the unmarked code of a wait otherwise, as threads may that take work as they come: what it has above the mean on the thread
+  /// that runs most of it. `kinds`: of the terms.
+  std::int64_t by_sharing(const base::pod_vector<const explain::residual_term*>& terms,
+                          const base::pod_vector<const char*>& kinds) const noexcept {
+    std::int64_t ns = 0;
+    for (std::size_t i = 0; i != terms.size() && program_.code != nullptr; ++i) {
+      const bool unmarked = terms[i]->total_ns > 0 && kinds[i] == std::string_view("between");
+      const code_use* const use = unmarked ? program_.code->find(terms[i]->block) : nullptr;
+      if (use != nullptr) ns += use->most_ns - use->ns / std::max<std::int64_t>(1, use->ranks);
+    }
+    return ns;
+  }
   /// By a processor for each rank: no more than all ranks lacked one, and the rank that computes longest remains.
   std::int64_t by_processors() const noexcept {
     if (program_.code == nullptr || !program_.shared_processors) return 0;
@@ -39412,6 +39521,22 @@ class wait_shapes {
       entries_[kind].longest_ns = std::max(entries_[kind].longest_ns, entries_[rank].ns);
     }
     entries_[enter(because_of(e), e.wait_ns)].longest_ns += longest_ns;
+    for (const explain::location_share& s : e.causers) enter(thread_of(s, waits_for_it), s.ns);
+    for (const explain::location_share& s : e.waiters) enter(thread_of(s, it_waits), s.ns);
+  }
+
+  /// Whether a wait is that of threads that work little and that hardly anything waits for, such as one that serves requests or writes
+  /// logs: the run would not be shorter without it. `run_ns`: length of the run.
+  bool of_service(const explain::explanation& e, std::int64_t run_ns) const noexcept {
+    using explain::pattern;
+    if (e.why != pattern::condition_variable && e.why != pattern::semaphore && e.why != pattern::latch) return false;
+    const std::int64_t least = base::ranks_are_threads() ? 95 : 50;  // percent of the run; beside MPI others are known to work
+    std::int64_t ns = 0;
+    for (const explain::location_share& s : e.waiters) {
+      const bool needed = 100 * ns_of(thread_of(s, waits_for_it)) >= run_ns;
+      if (s.rank >= 0 && !needed && 100 * ns_of(thread_of(s, it_waits)) >= least * run_ns) ns += s.ns;
+    }
+    return 10 * ns >= 9 * e.wait_ns;
   }
 
   /// Duration of all waits of the kind of `e`, which was added.
@@ -39431,6 +39556,15 @@ class wait_shapes {
   struct entry {
     std::int64_t ns = 0, longest_ns = 0;
   };
+  enum role : std::uint64_t { waits_for_it = 3, it_waits = 4 };
+
+  static core::stable_key thread_of(const explain::location_share& s, role what) noexcept {
+    return core::combine(static_cast<std::uint64_t>(explain::thread_of_rank{s.rank, s.thread}.number()), what);
+  }
+  std::int64_t ns_of(core::stable_key key) const noexcept {
+    const std::uint32_t number = numbers_.find(key);
+    return number != base::key_map::none ? entries_[number].ns : 0;
+  }
 
   static core::stable_key kind_of(const explain::explanation& e) noexcept {
     return core::combine(core::combine(e.operation, e.cause), static_cast<std::uint64_t>(e.why));
@@ -39527,21 +39661,6 @@ class fact_maker {
     const double late = ratio(t.causer_ns, work ? t.causer_work : t.causer_visits);
     const double waiting = ratio(t.waiter_ns, work ? t.waiter_work : t.waiter_visits);
     return late > 0 && waiting > 0 ? late / waiting : 0;
-  }
-  /// The untimed step inside a block that the late side ran far more often, such as a branch; empty: none.
-  static std::string branch_in(const explain::residual_term& block,
-                               const base::pod_vector<const explain::residual_term*>& terms,
-                               const base::vector<std::string>& names) {
-    std::int64_t most = 0;
-    std::size_t branch = names.size();
-    for (std::size_t i = 0; i != terms.size(); ++i) {
-      const explain::residual_term& t = *terms[i];
-      if (t.within != block.block || t.causer_visits <= 2 * t.waiter_visits || t.causer_visits - t.waiter_visits <= most)
-        continue;
-      most = t.causer_visits - t.waiter_visits;
-      branch = i;
-    }
-    return branch != names.size() ? names[branch] : std::string();
   }
   /// Whether unmarked code is mostly between polls of one call, where its rank may wait.
   bool is_mostly_polls(core::stable_key block) const noexcept {
@@ -39699,12 +39818,14 @@ class fact_maker {
     }
     if (most_waited > 0) avoidable = std::min(avoidable, most_waited);
     if (used > 0 && !any_code && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
-    if (locked) avoidable = std::min(avoidable, bounds_.without_locks() + path_ns(explain::call_key(e.operation)));
+    const std::int64_t woken_ns = path_ns(explain::call_key(e.operation));
+    if (locked) avoidable = std::min(avoidable, bounds_.without_locks() + woken_ns + bounds_.by_sharing(terms, kinds));
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
     if (locked) balanced_ns = 0;  // others cannot run it at the same time
+    if (shapes_.of_service(e, found_.longest_ns)) avoidable = balanced_ns = 0;
     w.time("shorter", std::max(avoidable, balanced_ns));
     avoidable = std::max(std::min(avoidable, bounds_.by_order(e.why)), balanced_ns);
-    w.time("balanced", balanced_ns);
+    w.time("balanced", balanced_ns).time("most_divided", bounds_.by_division());
     w.time("avoidable", avoidable).set("ranks", ranks_).set("threads", threads_in(e));
     w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));
     // Without facts about the program it may work before its sends.
@@ -39732,7 +39853,7 @@ class fact_maker {
       w.time("top_inherited", top.inherited_ns)
           .set("top_share", ratio(top.total_ns, positive))
           .set("top_ratio", speed_ratio(top))
-          .set("top_branch", branch_in(top, terms, names))
+          .set("top_branch", detail::branch_in(top, terms, names))
           .set("top_here", ratio(top.causer_ns - top.waiter_ns, top.total_ns));
       const bool work = top.causer_work > 0 && top.waiter_work > 0;
       w.set("top_late_amount", work ? top.causer_work : top.causer_visits);
@@ -40261,7 +40382,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration without_saving turns_saving "
        "indirect "
        "unexplained "
-       "blocks_duration avoidable shorter balanced positive more slower "
+       "blocks_duration avoidable shorter balanced most_divided positive more slower "
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean noise code_delay "
        "code_system own_processors "
        "earlier_saving;"
@@ -42999,12 +43120,12 @@ declare problem for varying_block when w.top_here >= 50 % and w.top_waiting_amou
   name = "slow_block",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_fence, early_wait, condition_variable, thread_barrier, latch, semaphore, future, join",
   root = "{w.top} {w.top_place}",
-  description = "{w.waiting_ranks} are late in turn because {w.top} takes longer now on one, now on another; in total all ranks spend
+  description = "{w.late_ranks} are late in turn because {w.top} takes longer now on one, now on another; in total all ranks spend
                  about as much time in it." + if(w.above_mean < w.noise, " They were ready to run without a processor for as long, which may be the reason.", ""),
-  verdict = if(w.above_mean < w.noise, "", "{w.waiting_ranks} are late in turn, by how long {w.top} takes: evening it out"),
+  verdict = if(w.above_mean < w.noise, "", "{w.late_ranks} are late in turn, by how long {w.top} takes: evening it out"),
   advice = if(w.above_mean < w.noise, "give each rank a processor of its own, or measure where nothing else runs; if it stays, ", "")
             + if(w.top_kind = 'between', "even out that code", "even out {w.top}") + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})") + " from visit to visit; or let
-            a rank go on without the late one: receive later, do more work between two messages, or synchronise less often",
+            a rank go on without the late one: " + if(w.threads > 1, "", "receive later, do more work between two messages, or ") + "synchronise less often",
   duration = max(w.duration, w.above_mean), saving = w.above_mean );
 declare problem for varying_block when w.top_here < 50 % or w.top_waiting_amount = 0 parameters (
   name = "work_in_turn",
@@ -43506,12 +43627,13 @@ declare problem for held_lock parameters (
   duration = w.duration,
   saving = w.avoidable );
 
+# Where the late thread had itself waited for the most part, the verdict is about that wait.
 declare composite event condition_variable member ( wait as w ) when w.pattern = 'condition_variable';
 declare problem for condition_variable parameters (
   name = "condition_variable",
   description = "{w.waiting_ranks} waited in {w.operation} for a notification ({w.cause}) by {w.late_others}.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}"
-            + if(w.blocks_count > 0, " because of {w.blocks}: making it shorter", ": notifying earlier"),
+  verdict = if(2 * w.top_inherited > w.top_duration, "", "{w.waiting_ranks} waited in {w.operation} for {w.late_others}"
+            + if(w.blocks_count > 0, " because of {w.blocks}: making it shorter", ": notifying earlier")),
   advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or divide it among more threads, or ", "notify earlier, or ")
            + "give {w.waiting_ranks} other work meanwhile",
   duration = w.duration,
@@ -43552,9 +43674,22 @@ declare problem for last_tasks parameters (
   root = "{w.operation} {w.cause}",
   description = "{w.waiting_ranks} had no task left in {w.operation} while " + if(w.late_others = 'one another', "others", "{w.late_others}") + " still ran one, until {w.cause}.",
   verdict = "threads had no task left in {w.operation} while others ran the last ones: smaller tasks, or the longest first,",
-  advice = "divide the tasks into smaller ones, begin the longest first, or let fewer depend on each other",
+  advice = "divide the tasks into smaller ones, or begin the longest first, so that all threads end together",
   duration = w.duration,
   saving = w.all_shapes / w.threads );
+
+# A loop whose iterations leave its ordered part in their order: threads with many neighbouring iterations come to theirs one after the other.
+declare composite event ordered member ( wait as w ) when w.operation_call = 'omp ordered' and w.threads > 1;
+declare problem for ordered parameters (
+  name = "iteration_order",
+  instead_of = "latch, uneven_work, slower_visits, serial_work, slow_block, work_in_turn",
+  root = "{w.operation}",
+  description = "{w.waiting_ranks} waited in {w.operation} until {w.late_others} had run the iterations before theirs.",
+  verdict = "threads waited in {w.operation} for their turn: " + if(w.in_turn < 75 %, "schedule(static,1) or ", "") + "less ordered code",
+  advice = if(w.in_turn < 75 %, "give each thread every n-th iteration (schedule(static, 1)), so that its turn comes soon, or ", "")
+           + "move code out of the ordered part",
+  duration = w.duration,
+  saving = max(w.avoidable, min(w.most_divided, 2 * w.all_shapes / w.threads)) );
 
 # Others wait for a thread that waits itself, until its time runs out.
 declare composite event unnotified member ( wait as w )
@@ -43621,7 +43756,7 @@ declare composite event latch member ( wait as w ) when w.pattern = 'latch';
 declare problem for latch parameters (
   name = "latch",
   description = "{w.waiting_ranks} waited in {w.operation} until {w.late_others} came to {w.cause}.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: making it shorter", ": coming to {w.cause} earlier"),
+  verdict = if(2 * w.top_inherited > w.top_duration, "", "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: making it shorter", ": coming to {w.cause} earlier")),
   advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or divide it among more threads, or ", "call {w.cause} earlier, or ")
            + "give {w.waiting_ranks} other work ahead of {w.operation}",
   duration = w.duration,
@@ -43631,7 +43766,7 @@ declare composite event semaphore member ( wait as w ) when w.pattern = 'semapho
 declare problem for semaphore parameters (
   name = "semaphore",
   description = "{w.waiting_ranks} waited in {w.operation} until {w.late_others} released the semaphore ({w.cause}).",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: making it shorter", ": releasing earlier"),
+  verdict = if(2 * w.top_inherited > w.top_duration, "", "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: making it shorter", ": releasing earlier")),
   advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or divide it among more threads, or ", "release the semaphore earlier, or ")
            + "give {w.waiting_ranks} other work ahead of {w.operation}",
   duration = w.duration,
@@ -43870,9 +44005,10 @@ inline bool add_own_events(const own_packet& packet, std::int64_t rank, event_st
       row.set("rank", rank).set("line", line).set("time", time).set("file", file);
       std::string_view shape = type.text, name, word;
       while (detail::next_parameter(shape, name, word)) {
-        if (word == "text") row.set(name, from.text());
-        else if (word == "boolean") row.set(name, from.get<double>() != 0);
-        else row.set(name, from.get<double>());
+        const std::string key(name);
+        if (word == "text") row.set(key.c_str(), from.text());
+        else if (word == "boolean") row.set(key.c_str(), from.get<double>() != 0);
+        else row.set(key.c_str(), from.get<double>());
       }
       if (row.good()) {
         std::string place = base::printable(file) + ":" + base::number(line);
@@ -46612,11 +46748,14 @@ class joined_threads {
       fit.push_back({{next, left, next == n ? end : from.records[next].begin, 0, 0}, t});
     }
     base::small_stable_sort(fit, [](const lived& a, const lived& b) {
-      return a.in.record != b.in.record ? a.in.record < b.in.record : a.thread.begin < b.thread.begin;
+      return a.in.record != b.in.record ? a.in.record < b.in.record : a.thread.end > b.thread.end;
     });
     base::pod_vector<gap> gaps;
     for (const lived& l : fit) {
-      if (gaps.empty() || gaps.back().record != l.in.record) gaps.push_back(l.in);
+      if (gaps.empty() || gaps.back().record != l.in.record) {
+        gaps.push_back(l.in);
+        waited_from_ = UINT64_MAX;
+      }
       add(gaps.back(), l.thread, work);
     }
     if (threads_ != 0) copy(from, gaps);
@@ -46636,7 +46775,8 @@ class joined_threads {
   }
 
  private:
-  /// The time before a record. Threads may run side by side there: `used` is how long at least one of them ran.
+  /// The time before a record. Threads may run side by side there: `used` is how long at least one of them ran, `worked` their time in
+  /// marked code as far as the location waited for it.
   struct gap {
     std::uint64_t record, begin, end, used, worked;
   };
@@ -46651,18 +46791,24 @@ class joined_threads {
 
   static std::uint64_t leave(const core::sync_record& r) noexcept { return r.begin + r.duration; }
 
+  // Adds a thread to its gap, those that end last first: for these the location waited, as far as it waited, and for an earlier one only
+  // before they began.
   void add(gap& g, const ended_thread& t, const base::pod_vector<core::path_step>& work) {
-    std::uint64_t worked = 0;
+    const std::uint64_t until = std::min(t.end, waited_from_), waited = until > t.begin ? std::min(until - t.begin, t.used) : 0;
+    const double part = t.used != 0 ? static_cast<double>(waited) / static_cast<double>(t.used) : 0;
     for (std::size_t i = t.first_step; i != t.first_step + t.steps; ++i) {
-      worked += work[i].ticks;
+      ticks_ += work[i].ticks;
       parts_.push_back({g.record, work[i]});
+      core::path_step& s = parts_.back().step;
+      s.ticks = scaled(s.ticks, part);
+      g.worked += s.ticks;
     }
-    const std::uint64_t from = std::max(t.begin, covered_);
-    if (t.end > from) g.used += std::min(t.end - from, t.used);
-    covered_ = std::max(covered_, t.end);
-    g.worked += worked;
-    ticks_ += worked;
+    g.used += waited;
+    waited_from_ = std::min(waited_from_, t.begin);
     threads_ += t.threads;
+  }
+  static std::uint64_t scaled(std::uint64_t ticks, double part) noexcept {
+    return ticks == 0 ? 0 : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(ticks) * part));
   }
 
   void copy(const core::location_history& from, const base::pod_vector<gap>& gaps) {
@@ -46686,8 +46832,7 @@ class joined_threads {
         const double part = gaps[g].worked > room ? static_cast<double>(room) / static_cast<double>(gaps[g].worked) : 1.0;
         for (; p != parts_.size() && parts_[p].record == i; ++p) {
           core::path_step s = parts_[p].step;
-          if (s.ticks != 0)
-            s.ticks = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(s.ticks) * part));
+          s.ticks = scaled(s.ticks, part);
           steps_.push_back(s);
         }
         ++g;
@@ -46706,7 +46851,8 @@ class joined_threads {
   const core::sync_record* record_chunk_ = nullptr;
   const core::path_step* step_chunk_ = nullptr;
   std::int64_t threads_ = 0;
-  std::uint64_t ticks_ = 0, covered_ = 0;
+  std::uint64_t ticks_ = 0;
+  std::uint64_t waited_from_ = UINT64_MAX;  ///< begin of the threads that were added in the current gap
 };
 
 }  // namespace finalize
@@ -46966,8 +47112,10 @@ class process_names final : public explain::function_names {
       found.line = found.line != 0 && caller.line != 0 ? core::combine(found.line, caller.line) : 0;
     }
     core::mpi_call call = (*m.calls)[m.number].call;
-    if (call == core::mpi_call::futex_wake)
-      call = core::mpi_call::futex_wait;  // of a barrier, as it is the last to come or not
+    // A barrier wakes the others if it is the last to come. Beside MPI, only a primitive at which a thread waited has a record, so that
+    // the same code lies between other ones on each rank.
+    if (call == core::mpi_call::futex_wake || (core::is_of_threads(call) && !base::ranks_are_threads()))
+      call = core::mpi_call::futex_wait;
     found.function = core::combine(found.function, static_cast<std::uint64_t>(call));
     if (found.line != 0) found.line = core::combine(found.line, found.function);
     return found;
@@ -52711,6 +52859,12 @@ inline std::string no_verdict_words(const result& r) {
   const double run = r.run.explained_seconds();
   double locked = 0;  // a thread that holds a lock until others are done looks as if it had so much to do
   for (const wait_entry& w : r.waits) locked += w.pattern == "mutex_contention" ? w.seconds : 0;
+  double served = 0;  // of threads that nothing waits for: no rule has advice for them
+  for (const wait_entry& w : r.waits)
+    if (w.advice.empty() && (w.pattern == "condition_variable" || w.pattern == "semaphore" || w.pattern == "latch"))
+      served += w.seconds;
+  if (r.run.waiting_seconds - served < least_waiting * r.run.location_seconds)
+    return "no verdict: nearly all waiting is that of threads that work little and that nothing waits for";
   std::string none = most < detail::least_share * run && locked < least_waiting * r.run.location_seconds &&
                              r.run.waiting_seconds < much_waiting * r.run.location_seconds
                          ? "no verdict: no change is known that would shorten the run by 2 % or more"
@@ -65311,11 +65465,20 @@ inline std::int64_t most_balanced_ns(const explain::balance_answer& b, const own
   return std::max<std::int64_t>(0, saving_ns);
 }
 
-/// Bounds the answers about balanced blocks where that is less than the clocks result in, which do not take account of processors.
+/// Bounds the answers about balanced blocks where that is less than the clocks result in, which do not take account of processors. Where
+/// threads live for a part of the run only, these give each a part of one thread's code and none to those that could begin beside it:
+/// then the bound is the answer.
 inline void bound_balances(explain::outcome& found, const processor_time& used, const own_code& own = {}) {
   const std::int64_t most_ns = most_divided_ns(found, used);
   const auto worth_ns = static_cast<std::int64_t>(reports::detail::least_share * static_cast<double>(found.total_ns));
+  const bool come_and_go = 10 * found.location_ns < 9 * found.locations * found.total_ns;
   for (explain::balance_answer& b : found.balances) {
+    const std::int64_t divided_ns = std::min(most_ns, b.most_ns - b.most_ns / std::max(1, b.among));
+    if (come_and_go && b.among > b.ranks && b.saving_ns >= worth_ns && b.saving_ns < divided_ns) {
+      b.saving_ns = divided_ns;
+      b.bounded = true;
+      continue;
+    }
     const std::int64_t least_ns = std::min(most_ns, most_balanced_ns(b, own, worth_ns));
     if (b.saving_ns <= least_ns) continue;
     b.saving_ns = least_ns;
@@ -70388,8 +70551,8 @@ inline void tiny_messages(const transfer_class& c, const diagnosis_options& o, c
   f.text = base::count(s.count) + " messages with " + base::memory(s.bytes / s.count) + " each carry " +
            data_text(c.chain.base[0], names) + " from " + names.place(c.chain.base[0].from) + " to " +
            names.place(c.chain.base[0].to) + " between " + base::counted(s.pairs, "pair", "pairs") + " of ranks";
-  f.advice = "collect what goes to the same rank and send it at once: " + base::memory(o.batch_bytes) + " a message make " +
-             base::count(enough) + " of them";
+  f.advice = "collect what goes to the same rank and send it at once: " + base::memory(o.batch_bytes) +
+             " a message make at least " + base::count(enough) + " of them";
   out.push_back(std::move(f));
 }
 
@@ -72284,6 +72447,7 @@ class communication_writer {
     std::string facts = base::printable(c.why);
     if (c.pairs > 0) facts += "; " + base::counted(c.pairs, "pair") + " of ranks";
     if (c.fan_out > 1) facts += ", the same data to " + base::count(c.fan_out) + " of them";
+    if (c.watched_bytes == 0 && reads_are_marked()) facts += "; no read of it is recorded where it arrives";
     paragraph(facts, 8);
     for (const communication_problem_entry& p : c.problems) {
       paragraph(base::printable(p.text), 8);
@@ -72291,6 +72455,10 @@ class communication_writer {
                     (p.saving_seconds > 0 ? " (saves at most " + base::duration(p.saving_seconds) + ")" : ""),
                 8, 5);
     }
+  }
+
+  bool reads_are_marked() const noexcept {
+    return std::any_of(c_.classes.begin(), c_.classes.end(), [](const communication_class& c) { return c.watched_bytes > 0; });
   }
 
   void placements() {

@@ -31,9 +31,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       row_writer writer(store, known.types[t].name);
       for (const column& c : known.types[t].columns) {
         random = random * 1664525u + 1013904223u;
-        if (c.what.is(type::kind::text)) writer.set(c.name, texts[(random >> 16) % 6]);
-        else if (c.what.is(type::kind::boolean)) writer.set(c.name, (random >> 16) % 2 == 0);
-        else writer.set(c.name, numbers[(random >> 16) % 10]);
+        if (c.what.is(type::kind::text)) writer.set(c.name.c_str(), texts[(random >> 16) % 6]);
+        else if (c.what.is(type::kind::boolean)) writer.set(c.name.c_str(), (random >> 16) % 2 == 0);
+        else writer.set(c.name.c_str(), numbers[(random >> 16) % 10]);
       }
       writer.actions(place);
     }

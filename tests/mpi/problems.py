@@ -103,7 +103,7 @@ def misjudged(result, play):
 
 # The problems of threads: tests/threads/primitives.cpp makes a wait for each primitive, tests/threads/wakeups.cpp plays those of
 # wake-ups and writers, and tests/unit/rules evaluates them.
-OF_THREADS = {"condition_variable", "future", "join", "large_tasks", "latch", "lost_wakeup", "mutex_contention", "needless_wakeups",
+OF_THREADS = {"condition_variable", "future", "iteration_order", "join", "large_tasks", "latch", "lost_wakeup", "mutex_contention", "needless_wakeups",
               "no_overlap", "semaphore", "single_work", "starved_readers", "starved_writers", "thread_barrier", "unnotified_wait", "work_under_lock"}
 
 # Those of registered data: tests/mpi/data_report.cpp has what rules see of it, tests/unit/rules evaluates them.

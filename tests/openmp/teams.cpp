@@ -288,7 +288,7 @@ void nested_lock() {
 
 // Iterations in order: each waits until the one before has left the ordered part.
 void ordered_loop() {
-  expectation e{"wants its turn", "mutex_contention", {}, {{"in order", 1.0}}};
+  expectation e{"wants its turn", "latch", {}, {{"in order", 1.0}}};
   std::atomic<time_point> left;
 #pragma omp parallel num_threads(2)
 #pragma omp for ordered schedule(static, 1)

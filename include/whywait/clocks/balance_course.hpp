@@ -26,11 +26,8 @@ struct balance_course {
       ranks[p] += o.ranks[p];
     }
   }
-  std::int64_t all_visits() const noexcept {
-    std::int64_t sum = 0;
-    for (const std::int64_t v : visits) sum += v;
-    return sum;
-  }
+  std::int64_t all_visits() const noexcept { return sum_of(visits); }
+  std::int64_t all_ns() const noexcept { return sum_of(ns); }
   /// The number of parts that are taken together, so that each has enough visits of each of `among` ranks.
   std::size_t together(std::int64_t among) const noexcept {
     std::size_t each = 1;
@@ -51,6 +48,13 @@ struct balance_course {
       visits[p] = count;
       ranks[p] = most;
     }
+  }
+
+ private:
+  static std::int64_t sum_of(const std::int64_t (&values)[parts]) noexcept {
+    std::int64_t sum = 0;
+    for (const std::int64_t v : values) sum += v;
+    return sum;
   }
 };
 

@@ -4,9 +4,11 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/clocks/asked_code.hpp>
 #include <whywait/clocks/balance_course.hpp>
+#include <whywait/clocks/block_balance.hpp>
 #include <whywait/clocks/clock_plan.hpp>
 #include <whywait/clocks/joined_code.hpp>
 #include <whywait/explain/clock_question.hpp>
@@ -60,7 +62,12 @@ class balanced_time {
               u[p].visits += visits;
             }
           });
-      for (std::size_t q = 0; q != blocks.size(); ++q) courses_[q].add(own_[at.first + q]);
+      for (std::size_t q = 0; q != blocks.size(); ++q) {
+        balance_course& c = own_[at.first + q];
+        const bool whole = base::ranks_are_threads() && blocks[q].block == explain::unmarked_key();
+        if (whole && block_balance::hardly_runs(blocks[q], c.all_ns())) c = {};  // it takes no part, as in block_balance
+        courses_[q].add(c);
+      }
     }
   }
   void write(base::packet& out) const { put_all(out, courses_); }

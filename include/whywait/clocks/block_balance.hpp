@@ -3,6 +3,7 @@
 
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/clocks/joined_code.hpp>
 #include <whywait/clocks/joining.hpp>
@@ -36,7 +37,7 @@ class block_balance {
       e.ranks = 1;
       joined.describe(e);
       e.region = !e.unmarked && std::binary_search(regions.begin(), regions.end(), b.block);
-      e.most_ns = e.sum_ns = b.ns;
+      e.most_ns = e.least_ns = e.sum_ns = b.ns;
       all_.push_back(e);
       if (e.region || e.first != 0 || e.second != 0) here.ns += b.ns;
     }
@@ -68,6 +69,10 @@ class block_balance {
     base::pod_vector<entry> found;
     const entry* const more = all_more();
     for (entry e : all_) {
+      if (base::ranks_are_threads() && e.block == explain::unmarked_key() && e.ranks > 2 && hardly_runs(e, e.least_ns)) {
+        --e.ranks;  // a thread that only waits for the others to end
+        e.sum_ns -= e.least_ns;
+      }
       e.among = e.ranks == 1 && (e.region || is_alone(e, more)) ? all_ranks_ : e.ranks;
       if (e.among > e.ranks) e.others_ns = longest_.who == explain::thread_of_rank{e.rank, e.thread} ? second_.ns : longest_.ns;
       const bool code = e.region || e.unmarked;  // neither start-up nor time inside MPI can be balanced
@@ -91,6 +96,8 @@ class block_balance {
     return found;
   }
   static std::int64_t mean_ns(const explain::balance_answer& e) noexcept { return e.sum_ns / e.among; }
+  /// Whether a thread hardly runs a block, beside the one that runs most of it.
+  static bool hardly_runs(const explain::balance_answer& e, std::int64_t ns) noexcept { return 20 * ns < e.most_ns; }
 
  private:
   using entry = explain::balance_answer;
@@ -113,6 +120,7 @@ class block_balance {
         all_, [](const entry& a, const entry& b) { return a.block < b.block; },
         [](entry& to, const entry& e) {
           to.second_ns = std::max(std::min(to.most_ns, e.most_ns), std::max(to.second_ns, e.second_ns));
+          to.least_ns = std::min(to.least_ns, e.least_ns);
           if (e.most_ns > to.most_ns) {
             to.most_ns = e.most_ns;
             to.rank = e.rank;
@@ -133,10 +141,12 @@ class block_balance {
     const bool explained = more != nullptr && more->rank == e.rank && more->thread == e.thread;
     if (explained && more->block != e.block) return false;
     for (const entry& x : all_) {
-      if (x.block == e.joined && x.ranks > 1 && !explained) return false;
+      if (x.block == e.joined && x.ranks > 1 && (!explained || e.thread != 0)) return false;
       const bool same_call = (x.first != 0 && x.first == e.first) || (x.second != 0 && x.second == e.second);
       const bool shared = x.ranks >= all_ranks_ || (x.ranks == 1 && x.rank == e.rank);
-      if (same_call && !shared) return false;
+      // A further thread of a rank that had to wait comes from another call than one that had not.
+      const bool alike = e.thread != 0 && x.thread != 0 && x.rank != e.rank && 10 * x.most_ns > e.most_ns;
+      if (same_call && (!shared || alike)) return false;
     }
     return true;
   }

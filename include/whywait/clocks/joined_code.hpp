@@ -47,10 +47,17 @@ class joined_code {
       const std::uint32_t number = number_of.intern(p.block, fresh);
       if (number == fresh) enter(p, p.ns >= whole_ns[p.location] / 100 ? functions : nullptr);
       const core::stable_key key = of_blocks_[number].piece;
-      if (key != 0) of_blocks_[first_of.intern(key, number)].visits += p.visits;
+      if (key == 0) continue;
+      sum& all = of_blocks_[first_of.intern(key, number)];
+      all.visits += p.visits;
+      all.main = all.main || p.main;
     }
-    for (sum& s : of_blocks_)
-      if (s.piece != 0) s.piece = core::combine(s.piece, how_often(of_blocks_[first_of.find(s.piece)].visits));
+    for (sum& s : of_blocks_) {
+      if (s.piece == 0) continue;
+      const sum& all = of_blocks_[first_of.find(s.piece)];
+      // Further threads that had to wait for something pass other calls less often.
+      if (all.main) s.piece = core::combine(s.piece, how_often(all.visits));
+    }
     std::uint32_t entered = 0;
     for (const unmarked_piece& p : pieces) {
       const std::uint32_t number = number_of.find(p.block);
@@ -101,6 +108,7 @@ class joined_code {
     std::int32_t pieces;
     core::stable_key first, second;  ///< call sites around a piece
     bool after = false;  ///< all code after one call
+    bool main = false;  ///< of the first piece between two functions: the main thread runs some
     core::stable_key lines = 0;  ///< around a piece
     std::int64_t visits = 0;  ///< of the first piece between two functions: of all
   };
@@ -129,7 +137,7 @@ class joined_code {
   }
   // Enters a block, with the functions that its calls are in.
   void enter(const unmarked_piece& p, explain::function_names* functions) {
-    of_blocks_.push_back({p.block, 0, 0, p.first, p.second, false, p.block});
+    of_blocks_.push_back({p.block, 0, 0, p.first, p.second, false, false, p.block});
     if (functions == nullptr || p.first == 0 || p.second == 0) return;
     const explain::source_keys from = functions->source_of(p.first), to = functions->source_of(p.second);
     if (from.function == 0 || to.function == 0) return;

@@ -57,6 +57,7 @@ struct saving_check {
   predicted_saving predicted;  ///< mean over the runs before
   bool question = false;  ///< an answer to WHYWAIT_WHATIF: `predicted.seconds` is the time of the changed run
   bool followed = false;  ///< the report after does not give this reason, or at most half of its saving
+  double left_seconds = 0;  ///< what it still saves by the report after; 0: that does not give this reason
   double real_seconds = 0;  ///< saving, or of a question the time of the run after
   bool within = false;  ///< of a question: inside the predicted interval, widened by the noise of the run
 };

@@ -141,12 +141,15 @@ inline std::string saving_text(const changes& c, const saving_check& s) {
   const std::string most = p.at_most ? "up to " : "";
   std::string text = p.subject + ": predicted to save " + most + base::duration(p.seconds);
   if (!s.followed) return text + ": not done, or without effect (this reason is still there)";
-  if (c.run().what == change::worse) return text + ": this reason is gone, but the run takes longer";
+  const std::string gone =
+      s.left_seconds > 0 ? "this reason is left with " + base::duration(s.left_seconds) : "this reason is gone";
+  if (c.run().what == change::worse) return text + ": " + gone + ", but the run takes longer";
   const auto followed =
       std::count_if(c.savings.begin(), c.savings.end(), [](const saving_check& each) { return each.followed; });
-  if (followed > 1) return text + ": this reason is gone";  // predictions do not add up, so that no share is that of one
-  text += "; this reason is gone, and the run is " + base::duration(std::fabs(s.real_seconds)) +
+  if (followed > 1) return text + ": " + gone;  // predictions do not add up, so that no share is that of one
+  text += "; " + gone + ", and the run is " + base::duration(std::fabs(s.real_seconds)) +
           (s.real_seconds < 0 ? " longer" : " shorter");
+  if (s.left_seconds > 0) return text;  // another change may have done it
   const double share = p.seconds > 0 ? s.real_seconds / p.seconds : 0;
   if (p.seconds > 0.02 * before && s.real_seconds > 0) text += " (" + base::percent(share) + " of it)";
   return text;

@@ -56,7 +56,8 @@ inline std::vector<saving_check> check_savings(const std::vector<compared_run>& 
     saving_check c;
     c.predicted = p;
     const auto same = now.find(identity);
-    c.followed = same == now.end() || same->second.seconds <= 0.5 * p.seconds;
+    if (same != now.end()) c.left_seconds = same->second.seconds;
+    c.followed = c.left_seconds <= 0.5 * p.seconds;
     c.real_seconds = -run.change();
     all.push_back(std::move(c));
   }

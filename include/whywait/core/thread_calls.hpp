@@ -67,8 +67,8 @@
   X(omp_idle, "thread outside omp parallel", await, condition)                                                         \
   X(omp_critical, "omp critical", take, lock)                                                                          \
   X(omp_critical_end, "end of omp critical", release, lock)                                                            \
-  X(omp_ordered, "omp ordered", take, lock)                                                                            \
-  X(omp_ordered_end, "end of omp ordered", release, lock)                                                              \
+  X(omp_ordered, "omp ordered", await, latch)                                                                          \
+  X(omp_ordered_end, "end of omp ordered", event, latch)                                                               \
   X(omp_set_lock, "omp_set_lock", take, lock)                                                                          \
   X(omp_unset_lock, "omp_unset_lock", release, lock)                                                                   \
   X(omp_taskwait, "omp taskwait", await, latch)                                                                        \

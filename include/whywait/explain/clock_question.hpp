@@ -69,6 +69,7 @@ struct balance_answer {
   bool region = false;  ///< marked code; neither: start-up, or inside a call
   std::int64_t most_ns = 0;  ///< time of that thread in it
   std::int64_t second_ns = 0;  ///< of the thread that spends second most time in it
+  std::int64_t least_ns = 0;  ///< of the thread that spends least time in it
   std::int64_t sum_ns = 0;  ///< time of all threads in it
   std::int64_t visits = 0;  ///< of all threads
   std::int32_t slow_ranks = 0;  ///< threads that take nearly as long as that one, which is one of them

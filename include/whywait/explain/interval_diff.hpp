@@ -44,7 +44,8 @@ inline block_split split(const block_use& waiter, const block_use& causer) noexc
   block_split result;
   result.total_ns = causer.ns - waiter.ns;
   if (n_a <= 0 && n_b <= 0) {
-    result.visits_ns = 0;  // time without visits can only be a matter of speed
+    // Time without visits can only be a matter of speed, unless only one side has units of work.
+    result.visits_ns = (waiter.work > 0) != (causer.work > 0) ? result.total_ns : 0;
   } else if (n_a <= 0 || n_b <= 0) {
     result.visits_ns = result.total_ns;  // code that only one side ran
   } else if (n_a != n_b) {

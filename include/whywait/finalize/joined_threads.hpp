@@ -46,11 +46,14 @@ class joined_threads {
       fit.push_back({{next, left, next == n ? end : from.records[next].begin, 0, 0}, t});
     }
     base::small_stable_sort(fit, [](const lived& a, const lived& b) {
-      return a.in.record != b.in.record ? a.in.record < b.in.record : a.thread.begin < b.thread.begin;
+      return a.in.record != b.in.record ? a.in.record < b.in.record : a.thread.end > b.thread.end;
     });
     base::pod_vector<gap> gaps;
     for (const lived& l : fit) {
-      if (gaps.empty() || gaps.back().record != l.in.record) gaps.push_back(l.in);
+      if (gaps.empty() || gaps.back().record != l.in.record) {
+        gaps.push_back(l.in);
+        waited_from_ = UINT64_MAX;
+      }
       add(gaps.back(), l.thread, work);
     }
     if (threads_ != 0) copy(from, gaps);
@@ -70,7 +73,8 @@ class joined_threads {
   }
 
  private:
-  /// The time before a record. Threads may run side by side there: `used` is how long at least one of them ran.
+  /// The time before a record. Threads may run side by side there: `used` is how long at least one of them ran, `worked` their time in
+  /// marked code as far as the location waited for it.
   struct gap {
     std::uint64_t record, begin, end, used, worked;
   };
@@ -85,18 +89,24 @@ class joined_threads {
 
   static std::uint64_t leave(const core::sync_record& r) noexcept { return r.begin + r.duration; }
 
+  // Adds a thread to its gap, those that end last first: for these the location waited, as far as it waited, and for an earlier one only
+  // before they began.
   void add(gap& g, const ended_thread& t, const base::pod_vector<core::path_step>& work) {
-    std::uint64_t worked = 0;
+    const std::uint64_t until = std::min(t.end, waited_from_), waited = until > t.begin ? std::min(until - t.begin, t.used) : 0;
+    const double part = t.used != 0 ? static_cast<double>(waited) / static_cast<double>(t.used) : 0;
     for (std::size_t i = t.first_step; i != t.first_step + t.steps; ++i) {
-      worked += work[i].ticks;
+      ticks_ += work[i].ticks;
       parts_.push_back({g.record, work[i]});
+      core::path_step& s = parts_.back().step;
+      s.ticks = scaled(s.ticks, part);
+      g.worked += s.ticks;
     }
-    const std::uint64_t from = std::max(t.begin, covered_);
-    if (t.end > from) g.used += std::min(t.end - from, t.used);
-    covered_ = std::max(covered_, t.end);
-    g.worked += worked;
-    ticks_ += worked;
+    g.used += waited;
+    waited_from_ = std::min(waited_from_, t.begin);
     threads_ += t.threads;
+  }
+  static std::uint64_t scaled(std::uint64_t ticks, double part) noexcept {
+    return ticks == 0 ? 0 : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(ticks) * part));
   }
 
   void copy(const core::location_history& from, const base::pod_vector<gap>& gaps) {
@@ -120,8 +130,7 @@ class joined_threads {
         const double part = gaps[g].worked > room ? static_cast<double>(room) / static_cast<double>(gaps[g].worked) : 1.0;
         for (; p != parts_.size() && parts_[p].record == i; ++p) {
           core::path_step s = parts_[p].step;
-          if (s.ticks != 0)
-            s.ticks = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(s.ticks) * part));
+          s.ticks = scaled(s.ticks, part);
           steps_.push_back(s);
         }
         ++g;
@@ -140,7 +149,8 @@ class joined_threads {
   const core::sync_record* record_chunk_ = nullptr;
   const core::path_step* step_chunk_ = nullptr;
   std::int64_t threads_ = 0;
-  std::uint64_t ticks_ = 0, covered_ = 0;
+  std::uint64_t ticks_ = 0;
+  std::uint64_t waited_from_ = UINT64_MAX;  ///< begin of the threads that were added in the current gap
 };
 
 }  // namespace finalize

@@ -4,6 +4,7 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/ranks.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/core/code_source.hpp>
 #include <whywait/core/registry.hpp>
@@ -203,8 +204,10 @@ class process_names final : public explain::function_names {
       found.line = found.line != 0 && caller.line != 0 ? core::combine(found.line, caller.line) : 0;
     }
     core::mpi_call call = (*m.calls)[m.number].call;
-    if (call == core::mpi_call::futex_wake)
-      call = core::mpi_call::futex_wait;  // of a barrier, as it is the last to come or not
+    // A barrier wakes the others if it is the last to come. Beside MPI, only a primitive at which a thread waited has a record, so that
+    // the same code lies between other ones on each rank.
+    if (call == core::mpi_call::futex_wake || (core::is_of_threads(call) && !base::ranks_are_threads()))
+      call = core::mpi_call::futex_wait;
     found.function = core::combine(found.function, static_cast<std::uint64_t>(call));
     if (found.line != 0) found.line = core::combine(found.line, found.function);
     return found;

@@ -9,6 +9,7 @@
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/report/name_resolver.hpp>
+#include <whywait/report/waits_for_code.hpp>
 #include <whywait/rules/finding.hpp>
 
 #include <algorithm>
@@ -57,28 +58,9 @@ inline std::string between_text(const named_block& b) {
   return ends_openly(b) ? "after " + begin : "between " + begin + " and " + base::brief_call_text(b.where);
 }
 
-/// The block that explains most of the waits; 0: none does.
-inline core::stable_key top_block(const explain::explanation& waits) noexcept {
-  const explain::residual_term* top = nullptr;
-  for (const explain::residual_term& t : waits.residual)
-    if (top == nullptr || t.total_ns > top->total_ns) top = &t;
-  return top != nullptr ? top->block : 0;
-}
-/// The same of the wait of a finding; 0 also if it is about no wait.
-inline core::stable_key top_block(const rules::finding& f, const explain::outcome& found) noexcept {
-  return f.wait >= 0 && static_cast<std::size_t>(f.wait) < found.waits.size()
-             ? top_block(found.waits[static_cast<std::size_t>(f.wait)])
-             : 0;
-}
-
-/// Whether other threads wait for a lock that a thread holds while it runs this code: divided, the parts wait for it in turn.
-[[gnu::noinline]] inline bool runs_under_lock(core::stable_key piece, const explain::outcome& found) noexcept {
-  std::int64_t locked_ns = 0, other_ns = 0;
-  for (const explain::explanation& e : found.waits)
-    if (e.why != explain::pattern::join && top_block(e) == piece)
-      (explain::waits_for_lock(e.why) ? locked_ns : other_ns) += e.wait_ns;
-  return locked_ns > other_ns;
-}
+/// Whether the problem is that ranks are late in turn. That one of them is late more often may be nearly as much of it, and has priority.
+inline bool is_in_turn(const rules::finding& f) noexcept { return f.problem == "slow_block" || f.problem == "work_in_turn"; }
+constexpr double far_from = 1.3;  ///< times as much: more than nearly
 
 /// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. A block that is to
 /// be balanced has no other verdict that saves less, and none of a pattern; another order of the threads is another remedy. `least`: seconds that a verdict saves. `covering`: findings whose root, a rank, has a verdict of its own.
@@ -88,7 +70,9 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
   const auto covered = [&](const rules::finding& f) {  // a part of what is wrong with a rank, or with a block
     const core::stable_key top = top_block(f, found);
     const auto same = [&](const verdict_entry& v) {
-      return v.piece != 0 && v.piece == top && (of_pattern || (v.saving_seconds >= f.saving && f.problem != "no_overlap"));
+      return v.piece != 0 && v.piece == top &&
+             (of_pattern ||
+              (v.saving_seconds * (is_in_turn(f) && !v.at_least ? far_from : 1) >= f.saving && f.problem != "no_overlap"));
     };
     if (std::any_of(all.begin(), all.end(), same)) return true;
     return std::any_of(covering.begin(), covering.end(), [&f](const rules::finding& c) {
@@ -117,21 +101,13 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
   }
 }
 
-/// Whether a wait of a finding is explained by a block, at least by a fifth.
-inline bool explains(core::stable_key block, const rules::finding& f, const explain::outcome& found) noexcept {
-  if (f.wait < 0 || static_cast<std::size_t>(f.wait) >= found.waits.size()) return false;
-  const explain::explanation& e = found.waits[static_cast<std::size_t>(f.wait)];
-  return std::any_of(e.residual.begin(), e.residual.end(),
-                     [&](const explain::residual_term& t) { return t.block == block && 5 * t.total_ns >= e.wait_ns; });
-}
-
 /// Whether a rule has a better verdict than that one rank takes longer in one block: about this rank, or about this block. Which thread of
 /// a team runs tasks, or code for all, does not matter.
 inline bool rule_replaces(const explain::balance_answer& b, const explain::outcome& found, const rules::evaluation& said) {
   const auto replaces = [&](const rules::finding& f) {
     if (f.verdict.empty() || !f.matters || f.of_pattern) return false;
     if (f.problem == "single_work" || f.problem == "large_tasks") return explains(b.piece, f, found);
-    if (f.saving < base::seconds_of(b.saving_ns)) return false;
+    if (f.saving < base::seconds_of(b.saving_ns) * (is_in_turn(f) && !b.moves ? far_from : 1)) return false;
     if (f.root == base::rank_text(b.rank, b.thread)) return true;
     return top_block(f, found) == b.piece;
   };
@@ -199,39 +175,16 @@ inline bool holds_window(const verdict_entry& v, const explain::outcome& found) 
   return false;
 }
 
-/// Whether threads wait for single results of this code, such as items of a queue: more threads may then take items at the same time, but
-/// each item takes as long as before, which the clocks do not know.
-[[gnu::noinline]] inline bool hands_over(core::stable_key piece, const explain::outcome& found, const name_resolver& resolve) {
-  std::int64_t handed_ns = 0, other_ns = 0;
-  for (const explain::explanation& e : found.waits) {
-    if (e.why == explain::pattern::join || top_block(e) != piece) continue;
-    const bool by_item = e.why == explain::pattern::condition_variable || e.why == explain::pattern::semaphore ||
-                         e.why == explain::pattern::future;
-    (by_item && resolve.site(e.cause).call.compare(0, 3, "omp") != 0 ? handed_ns : other_ns) += e.wait_ns;
-  }
-  return handed_ns > other_ns;
-}
-
-/// Whether locks were waited for. The clocks keep the order in which they were taken, which a balanced run would not have.
-[[gnu::noinline]] inline bool takes_locks(const explain::outcome& found) noexcept {
-  std::int64_t ns = 0;
-  for (const explain::explanation& e : found.waits) ns += explain::waits_for_lock(e.why) ? e.wait_ns : 0;
-  return ns > 0 && 2000 * ns >= found.location_ns;
-}
-
-/// How long threads wait because of a block; for `whole`, all unmarked code, whatever the reason.
-[[gnu::noinline]] inline std::int64_t waited_for(core::stable_key piece, bool whole, const explain::outcome& found) noexcept {
-  std::int64_t ns = 0;
-  for (const explain::explanation& e : found.waits)
-    if (whole ? e.why != explain::pattern::join && !explain::waits_for_lock(e.why) : top_block(e) == piece) ns += e.wait_ns;
-  return ns;
-}
-
 /// What the run saves if a block takes half the time; 0: it is not known.
 inline std::int64_t saved_by_half(core::stable_key block, const explain::outcome& found) noexcept {
   for (const explain::what_if_answer& a : found.savings)
     if (a.question.changes.size() == 1 && a.question.changes[0].block == block) return a.saving_ns;
   return 0;
+}
+
+/// Whether unmarked code is that of a task, or begins after some: which thread runs it is chance.
+inline bool is_of_task(const verdict_entry& v) {
+  return v.kind == "between" && (v.where.call == "end of omp task" || (v.from && v.from->call == "omp taskwait"));
 }
 
 /// The answers about balanced blocks, largest saving first. Where a rank deals the visits of a block to the ranks that ask first,
@@ -275,7 +228,8 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     largest_ns = std::max(largest_ns, b.saving_ns);
   }
   const auto of_items = [&](const explain::balance_answer& b) {
-    return (b.unmarked || b.among > b.ranks) && base::ranks_are_threads() && hands_over(b.piece, found, resolve);
+    return (b.unmarked || b.among > b.ranks) && base::ranks_are_threads() &&
+           hands_over(b.piece, b.among > b.ranks, found, resolve);
   };
   const auto saved_ns = [&](const explain::balance_answer& b) {
     return of_items(b) ? std::max(b.saving_ns, saved_by_half(b.piece, found)) : b.saving_ns;
@@ -284,13 +238,16 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
   for (const explain::balance_answer& b : balances)
     if (b.unmarked && b.among > b.ranks && b.rank == all_rank && b.thread == 0) alone_ns = std::max(alone_ns, saved_ns(b));
   const bool together = static_cast<double>(all_ns) > clearly_more * static_cast<double>(part_ns) && all_ns > 2 * alone_ns;
+  const bool ends_with_tasks = std::any_of(said.waits.begin(), said.waits.end(), [](const rules::wait_advice& w) {
+    return std::any_of(w.list.begin(), w.list.end(), [](const rules::finding& f) { return f.problem == "large_tasks"; });
+  });
   for (const explain::balance_answer& b : balances) {
     const bool by_item = of_items(b);
     const double saving = base::seconds_of(saved_ns(b));
     if (all.size() == most_verdicts || b.among < 2 || saving < least_share * run) break;
     verdict_entry v;
     resolve.describe(b.piece, 0, v);
-    if (runs_under_lock(b.piece, found)) continue;
+    if (runs_under_lock(b.piece, found) || (ends_with_tasks && is_of_task(v))) continue;
     const bool divided = b.among > b.ranks;
     const bool unmarked = v.kind == "between", whole = b.block == explain::unmarked_key();
     if (unmarked ? whole != together : v.kind != "region") continue;
@@ -308,16 +265,18 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     if ((v.ratio > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
     // Threads take the work as they come: no thread is slow. Where others wait for it longer than for one slow thread, the slow one
     // changes, and each wait is shared by all once the work is even.
-    const double even =
-        base::ranks_are_threads() && !divided ? base::seconds_of(waited_for(b.piece, whole, found) / b.among) : 0;
-    const bool in_turn = base::ranks_are_threads() && (b.moves || even > (whole ? 2 : 1.4) * saving);
+    const double even = (base::ranks_are_threads() || b.moves) && !divided
+                            ? std::min(run, base::seconds_of(waited_for(b.piece, whole, found) / b.among))
+                            : 0;
+    const bool far = even > (whole ? 2 : 1.4) * saving;
+    const bool in_turn = base::ranks_are_threads() && (b.moves || far), ranks_in_turn = !base::ranks_are_threads() && far;
     if (saving < error || (!divided && saving < rules::processor_noise::least_effect(said.noise.of(b.rank), run))) {
       drowned = true;
       continue;
     }
     const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
     if (b.after && nearly_all && !computes_more(b, said)) continue;
-    v.saving_seconds = in_turn && !b.moves ? std::min(run, even) : saving;
+    v.saving_seconds = (in_turn && !b.moves) || ranks_in_turn ? even : saving;
     v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && v.saving_seconds <= saving;
     v.at_least = v.predicted && (b.moves || takes_locks(found));
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
@@ -328,6 +287,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                              : b.pieces > 1 ? "unmarked code, above all " + between_text(v)
                                             : "the code " + between_text(v);
     const bool one_other = b.ranks - std::max(b.slow_ranks, 1) == 1;
+    const bool of_ranks = v.thread != 0 && !base::ranks_are_threads();  // which the other threads of one rank cannot save
     if (by_item) {
       v.claim =
           base::joined({divided ? "only " : "", base::rank_text(v.rank, v.thread), divided ? " runs " : " spends most time in ",
@@ -337,11 +297,14 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
           {"only ", base::rank_text(v.rank, v.thread), " runs ", name, ": dividing it among all ", base::rank_nouns()});
     } else if (in_turn) {
       v.claim = base::joined({"now one thread, now another takes longer in ", name, ": evening that out"});
+    } else if (ranks_in_turn) {
+      v.claim = base::joined({slow_words(b, "takes", "take"), " longer now and then in ", name, ": evening that out"});
     } else if (nearly_all) {
       v.claim = base::joined({slow_words(b, "does", "do"), " nearly all of ", name, ": balancing it"});
     } else {
       v.claim = base::joined({slow_words(b, "takes", "take"), " ", base::fixed(v.ratio, v.ratio < 10 ? 1 : 0),
-                              " times as long as the ", one_other ? "other in " : "others in ", name, ": balancing it"});
+                              " times as long as the ", one_other ? "other in " : "others in ", name,
+                              of_ranks ? ": balancing it over all ranks' threads" : ": balancing it"});
     }
     if (!again) {
       (in_turn ? moving : all).push_back(std::move(v));

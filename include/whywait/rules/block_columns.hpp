@@ -21,6 +21,25 @@ namespace rules {
 
 namespace detail {
 
+/// The untimed step inside a block that the late side ran far more often, such as a branch, in all lines; empty: none.
+inline std::string branch_in(const explain::residual_term& block, const base::pod_vector<const explain::residual_term*>& terms,
+                             const base::vector<std::string>& names) {
+  std::int64_t most = 0;
+  std::size_t branch = names.size();
+  for (std::size_t i = 0; i != terms.size(); ++i) {
+    std::int64_t late = 0, waiting = 0;
+    for (std::size_t j = 0; j != terms.size() && terms[i]->within == block.block; ++j) {
+      if (terms[j]->within != block.block || names[j] != names[i]) continue;
+      late += terms[j]->causer_visits;
+      waiting += terms[j]->waiter_visits;
+    }
+    if (late <= 2 * waiting || late - waiting <= most) continue;
+    most = late - waiting;
+    branch = i;
+  }
+  return branch != names.size() ? names[branch] : std::string();
+}
+
 /// Some locations: threads of any rank, or those that use an array from another node in a block.
 struct some_locations {
   std::uint64_t threads = 0;

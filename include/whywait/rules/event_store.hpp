@@ -118,24 +118,20 @@ class row_writer {
     if (type_ != knowledge::none) row_ = store.add_row(type_);
   }
 
-  [[gnu::noinline]] row_writer& set(std::string_view name, double value) { return put(name, type::kind::number, value); }
-  [[gnu::noinline]] row_writer& set(std::string_view name, bool value) {
-    return put(name, type::kind::boolean, value ? 1.0 : 0.0);
-  }
-  [[gnu::noinline]] row_writer& set(std::string_view name, std::string_view value) {
+  [[gnu::noinline]] row_writer& set(const char* name, double value) { return put(name, type::kind::number, value); }
+  [[gnu::noinline]] row_writer& set(const char* name, bool value) { return put(name, type::kind::boolean, value ? 1.0 : 0.0); }
+  [[gnu::noinline]] row_writer& set(const char* name, std::string_view value) {
     const std::uint32_t number = store_->texts().intern(value);
     return put(name, type::kind::text, number == text_pool::none ? 0 : number);
   }
-  [[gnu::noinline]] row_writer& set(std::string_view name, const char* value) { return set(name, std::string_view(value)); }
-  [[gnu::noinline]] row_writer& set(std::string_view name, const std::string& value) {
-    return set(name, std::string_view(value));
-  }
+  [[gnu::noinline]] row_writer& set(const char* name, const char* value) { return set(name, std::string_view(value)); }
+  [[gnu::noinline]] row_writer& set(const char* name, const std::string& value) { return set(name, std::string_view(value)); }
   template <class Integer>
-  row_writer& set(std::string_view name, Integer value) {
+  row_writer& set(const char* name, Integer value) {
     return count(name, static_cast<std::int64_t>(value));
   }
   /// A number of seconds.
-  [[gnu::noinline]] row_writer& time(std::string_view name, std::int64_t ns) {
+  [[gnu::noinline]] row_writer& time(const char* name, std::int64_t ns) {
     return put(name, type::kind::number, static_cast<double>(ns) / 1e9);
   }
   row_writer& weight(double value) {
@@ -149,10 +145,10 @@ class row_writer {
   bool good() const noexcept { return type_ != knowledge::none && row_ != event_table::none; }
 
  private:
-  [[gnu::noinline]] row_writer& count(std::string_view name, std::int64_t value) {
+  [[gnu::noinline]] row_writer& count(const char* name, std::int64_t value) {
     return put(name, type::kind::number, static_cast<double>(value));
   }
-  [[gnu::noinline]] row_writer& put(std::string_view name, type::kind what, double value) {
+  [[gnu::noinline]] row_writer& put(const char* name, type::kind what, double value) {
     if (!good()) return *this;
     const event_type& t = store_->rules().types[type_];
     const std::size_t c = t.find(name);

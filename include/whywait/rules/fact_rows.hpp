@@ -91,21 +91,6 @@ class fact_maker {
     const double waiting = ratio(t.waiter_ns, work ? t.waiter_work : t.waiter_visits);
     return late > 0 && waiting > 0 ? late / waiting : 0;
   }
-  /// The untimed step inside a block that the late side ran far more often, such as a branch; empty: none.
-  static std::string branch_in(const explain::residual_term& block,
-                               const base::pod_vector<const explain::residual_term*>& terms,
-                               const base::vector<std::string>& names) {
-    std::int64_t most = 0;
-    std::size_t branch = names.size();
-    for (std::size_t i = 0; i != terms.size(); ++i) {
-      const explain::residual_term& t = *terms[i];
-      if (t.within != block.block || t.causer_visits <= 2 * t.waiter_visits || t.causer_visits - t.waiter_visits <= most)
-        continue;
-      most = t.causer_visits - t.waiter_visits;
-      branch = i;
-    }
-    return branch != names.size() ? names[branch] : std::string();
-  }
   /// Whether unmarked code is mostly between polls of one call, where its rank may wait.
   bool is_mostly_polls(core::stable_key block) const noexcept {
     const code_use* const use = program_.code != nullptr ? program_.code->find(block) : nullptr;
@@ -262,12 +247,14 @@ class fact_maker {
     }
     if (most_waited > 0) avoidable = std::min(avoidable, most_waited);
     if (used > 0 && !any_code && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
-    if (locked) avoidable = std::min(avoidable, bounds_.without_locks() + path_ns(explain::call_key(e.operation)));
+    const std::int64_t woken_ns = path_ns(explain::call_key(e.operation));
+    if (locked) avoidable = std::min(avoidable, bounds_.without_locks() + woken_ns + bounds_.by_sharing(terms, kinds));
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
     if (locked) balanced_ns = 0;  // others cannot run it at the same time
+    if (shapes_.of_service(e, found_.longest_ns)) avoidable = balanced_ns = 0;
     w.time("shorter", std::max(avoidable, balanced_ns));
     avoidable = std::max(std::min(avoidable, bounds_.by_order(e.why)), balanced_ns);
-    w.time("balanced", balanced_ns);
+    w.time("balanced", balanced_ns).time("most_divided", bounds_.by_division());
     w.time("avoidable", avoidable).set("ranks", ranks_).set("threads", threads_in(e));
     w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));
     // Without facts about the program it may work before its sends.
@@ -295,7 +282,7 @@ class fact_maker {
       w.time("top_inherited", top.inherited_ns)
           .set("top_share", ratio(top.total_ns, positive))
           .set("top_ratio", speed_ratio(top))
-          .set("top_branch", branch_in(top, terms, names))
+          .set("top_branch", detail::branch_in(top, terms, names))
           .set("top_here", ratio(top.causer_ns - top.waiter_ns, top.total_ns));
       const bool work = top.causer_work > 0 && top.waiter_work > 0;
       w.set("top_late_amount", work ? top.causer_work : top.causer_visits);

@@ -139,9 +139,10 @@ inline bool add_own_events(const own_packet& packet, std::int64_t rank, event_st
       row.set("rank", rank).set("line", line).set("time", time).set("file", file);
       std::string_view shape = type.text, name, word;
       while (detail::next_parameter(shape, name, word)) {
-        if (word == "text") row.set(name, from.text());
-        else if (word == "boolean") row.set(name, from.get<double>() != 0);
-        else row.set(name, from.get<double>());
+        const std::string key(name);
+        if (word == "text") row.set(key.c_str(), from.text());
+        else if (word == "boolean") row.set(key.c_str(), from.get<double>() != 0);
+        else row.set(key.c_str(), from.get<double>());
       }
       if (row.good()) {
         std::string place = base::printable(file) + ":" + base::number(line);

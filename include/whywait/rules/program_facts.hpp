@@ -77,27 +77,30 @@ struct code_spread {
     out.ratio = ratio(use->ns, use->most_ns);
     const auto most = static_cast<double>(use->most_ns);
     const double others = mean_of_others(use->ns, use->most_ns), excess = most - others;
-    // A rank that has more of this block may have less of another: then it is not late because of it.
+    // A rank that has more of this block may have less of another: then it is not late because of it, unless it had no processor.
     const double whole_excess =
         whole.ranks < 2 ? excess
                         : static_cast<double>(use->most_whole_ns) -
                               static_cast<double>(whole.ns - use->most_whole_ns) / static_cast<double>(whole.ranks - 1);
     // Several blocks may add up to the wait: then the whole must be enough for it, and this block a good part.
     const auto wait = static_cast<double>(wait_ns);
-    if (excess < 0.1 * most || 2 * whole_excess < excess || 2 * std::max(excess, whole_excess) < wait || 5 * excess < wait) {
+    const bool offset = 2 * whole_excess < excess;
+    const auto even = [&out]() -> code_spread& {
       out.lead = "even";
+      out.excess = "";
+      out.above_mean_ns = INT64_MAX;
       return out;
-    }
+    };
+    if (excess < 0.1 * most || 2 * std::max(excess, whole_excess) < wait || 5 * excess < wait) return even();
     if (2 * static_cast<double>(use->most_polls_ns) >= excess) return out;  // it may be waiting there
     out.above_mean_ns = use->most_ns - use->ns / ranks;
     const std::int64_t own_ns = use->own_excess_ns(ranks);
     const std::int64_t delay_ns = use->most_counts[core::code_count::delay_ns];
     if (2 * own_ns < out.above_mean_ns) {  // not because of what it ran
-      const bool delayed = 2 * static_cast<double>(delay_ns) >= excess;
-      out.lead = delayed ? "one" : "even";
-      out.excess = delayed ? "shared" : "";
-      out.delay_ns = delayed ? delay_ns : 0;
-      if (!delayed) out.above_mean_ns = INT64_MAX;
+      if (2 * static_cast<double>(delay_ns) < excess) return even();
+      out.lead = "one";
+      out.excess = "shared";
+      out.delay_ns = delay_ns;
       return out;
     }
     out.above_mean_ns = std::min(out.above_mean_ns, own_ns);
@@ -111,7 +114,7 @@ struct code_spread {
     if (out.units_ratio > 0)
       out.excess = part(out.units_ratio) > 0.6 ? "units" : part(out.units_ratio) < 0.4 ? "speed" : "both";
     else out.excess = part(out.visits_ratio) > 0.6 ? "visits" : "unknown";
-    if (part(out.units_ratio) > 0.6 || part(out.visits_ratio) > 0.6) return out;
+    if (part(out.units_ratio) > 0.6 || part(out.visits_ratio) > 0.6) return offset ? even() : out;
     const explain::slower_parts parts = parts_of(*use, fault_ns);
     const auto decides = [excess](std::int64_t ns) { return 2 * static_cast<double>(ns) >= excess; };
     constexpr std::int64_t most_ns_of_fault = 50'000;
@@ -123,6 +126,8 @@ struct code_spread {
       out.excess = parts.more_faults * most_ns_of_fault >= parts.kernel_ns ? "faults" : "system";
       out.more_system_ns = parts.kernel_ns;
       out.more_faults = parts.more_faults;
+    } else if (offset) {
+      return even();
     } else if (decides(parts.instructions_ns)) {
       out.excess = out.units_ratio > 0 ? "instructions" : "work";
     } else if (decides(parts.cycles_ns)) {

@@ -18,11 +18,17 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
-/// The ranks of a list of shares: "rank 3", "ranks 1-3 and 7", "12 ranks".
+/// The ranks of a list of shares: "rank 3", "ranks 1-3 and 7", "12 ranks". Without those with less than 5 % of it, if the others have nearly
+/// all.
 inline std::string ranks_text(const base::vector<explain::location_share>& shares) {
+  std::int64_t all = 0, large = 0;
+  for (const explain::location_share& s : shares) all += s.ns;
+  const auto is_large = [&all](const explain::location_share& s) { return s.rank >= 0 && 20 * s.ns >= all; };
+  for (const explain::location_share& s : shares) large += is_large(s) ? s.ns : 0;
   base::pod_vector<std::int32_t> ranks;
   bool others = false;
   for (const explain::location_share& s : shares) {
+    if (20 * large >= 19 * all && !is_large(s)) continue;
     if (s.rank < 0) others = true;
     else ranks.push_back(s.rank);
   }

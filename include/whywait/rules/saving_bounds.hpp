@@ -1,12 +1,15 @@
 #ifndef WHYWAIT_RULES_SAVING_BOUNDS_HPP
 #define WHYWAIT_RULES_SAVING_BOUNDS_HPP
 
+#include <whywait/base/pod_vector.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/rules/program_facts.hpp>
 #include <whywait/rules/rank_shares.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace whywait {
 inline namespace v0 {
@@ -36,6 +39,20 @@ class saving_bounds {
     const double transfer = base::ranks_are_threads() ? 1 - std::min(1.0, found_.efficiency.transfer) : 0;
     return std::max<std::int64_t>(0, found_.no_locks.saving_ns) +
            (found_.efficiency.parallel > 0 ? static_cast<std::int64_t>(transfer * static_cast<double>(found_.total_ns)) : 0);
+  }
+  /// By another division of the same work among the threads of one process; 0: not known.
+  std::int64_t by_division() const noexcept { return program_.most_divided_ns != INT64_MAX ? program_.most_divided_ns : 0; }
+  /// By sharing the unmarked code of a wait otherwise, as threads may that take work as they come: what it has above the mean on the thread
+  /// that runs most of it. `kinds`: of the terms.
+  std::int64_t by_sharing(const base::pod_vector<const explain::residual_term*>& terms,
+                          const base::pod_vector<const char*>& kinds) const noexcept {
+    std::int64_t ns = 0;
+    for (std::size_t i = 0; i != terms.size() && program_.code != nullptr; ++i) {
+      const bool unmarked = terms[i]->total_ns > 0 && kinds[i] == std::string_view("between");
+      const code_use* const use = unmarked ? program_.code->find(terms[i]->block) : nullptr;
+      if (use != nullptr) ns += use->most_ns - use->ns / std::max<std::int64_t>(1, use->ranks);
+    }
+    return ns;
   }
   /// By a processor for each rank: no more than all ranks lacked one, and the rank that computes longest remains.
   std::int64_t by_processors() const noexcept {

@@ -3,7 +3,9 @@
 
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/ranks.hpp>
 #include <whywait/core/stable_key.hpp>
+#include <whywait/explain/clock_question.hpp>
 #include <whywait/explain/explanation.hpp>
 
 #include <algorithm>
@@ -28,6 +30,22 @@ class wait_shapes {
       entries_[kind].longest_ns = std::max(entries_[kind].longest_ns, entries_[rank].ns);
     }
     entries_[enter(because_of(e), e.wait_ns)].longest_ns += longest_ns;
+    for (const explain::location_share& s : e.causers) enter(thread_of(s, waits_for_it), s.ns);
+    for (const explain::location_share& s : e.waiters) enter(thread_of(s, it_waits), s.ns);
+  }
+
+  /// Whether a wait is that of threads that work little and that hardly anything waits for, such as one that serves requests or writes
+  /// logs: the run would not be shorter without it. `run_ns`: length of the run.
+  bool of_service(const explain::explanation& e, std::int64_t run_ns) const noexcept {
+    using explain::pattern;
+    if (e.why != pattern::condition_variable && e.why != pattern::semaphore && e.why != pattern::latch) return false;
+    const std::int64_t least = base::ranks_are_threads() ? 95 : 50;  // percent of the run; beside MPI others are known to work
+    std::int64_t ns = 0;
+    for (const explain::location_share& s : e.waiters) {
+      const bool needed = 100 * ns_of(thread_of(s, waits_for_it)) >= run_ns;
+      if (s.rank >= 0 && !needed && 100 * ns_of(thread_of(s, it_waits)) >= least * run_ns) ns += s.ns;
+    }
+    return 10 * ns >= 9 * e.wait_ns;
   }
 
   /// Duration of all waits of the kind of `e`, which was added.
@@ -47,6 +65,15 @@ class wait_shapes {
   struct entry {
     std::int64_t ns = 0, longest_ns = 0;
   };
+  enum role : std::uint64_t { waits_for_it = 3, it_waits = 4 };
+
+  static core::stable_key thread_of(const explain::location_share& s, role what) noexcept {
+    return core::combine(static_cast<std::uint64_t>(explain::thread_of_rank{s.rank, s.thread}.number()), what);
+  }
+  std::int64_t ns_of(core::stable_key key) const noexcept {
+    const std::uint32_t number = numbers_.find(key);
+    return number != base::key_map::none ? entries_[number].ns : 0;
+  }
 
   static core::stable_key kind_of(const explain::explanation& e) noexcept {
     return core::combine(core::combine(e.operation, e.cause), static_cast<std::uint64_t>(e.why));

@@ -8,7 +8,6 @@
 //   stages     a thread each reads, changes and writes items; changing takes longest; --corrected: two threads change
 //   turns      a thread fills a buffer, another one uses it; --corrected: two buffers
 //   single     one thread of a team of two writes, after each step of both; --corrected: each writes a half
-#include <omp.h>
 #include <pthread.h>
 
 #include <chrono>
@@ -197,7 +196,6 @@ void single(bool corrected) {
     nap(10);
     if (corrected) nap(10);
 #pragma omp barrier
-    if (omp_get_thread_num() == step % 2) nap(2);  // so that the other one comes to the single first
 #pragma omp single
     if (!corrected) nap(20);
   }

@@ -356,6 +356,42 @@ TEST_CASE(
   CHECK(clocks::block_balance::mean_ns(found[0]) == 600);
 }
 
+TEST_CASE("the loop of a further thread is the same on a rank where it waits for something more often") {
+  functions_by_name names;
+  const auto key = [&](int line) { return core::key_of(names.site("writer", line).c_str()); };
+  clocks::block_balance all;
+  base::packet other;
+  for (std::int32_t rank = 0; rank != 2; ++rank) {
+    // Rank 0 waits for something to write, rank 1, which writes longer, has room made for those that wait for it.
+    const int line = rank == 0 ? 7 : 9;
+    const std::int64_t ns = rank == 0 ? 400 : 1400, visits = rank == 0 ? 80 : 50;
+    const core::stable_key block = explain::between_key(key(line), key(line));
+    base::pod_vector<clocks::unmarked_piece> pieces;
+    pieces.push_back({block, key(line), key(line), ns, visits, 1, false});
+    clocks::joined_code::time_by_location own(2);
+    own[1].push_back({block, ns, 0});
+    clocks::joined_code joined;
+    joined.join(pieces, &names, own);
+    clocks::block_balance here;
+    here.add({rank, 0}, own[0], joined, {});
+    here.add({rank, 1}, own[1], joined, {});
+    if (rank == 0) {
+      all = here;
+      continue;
+    }
+    here.write(other);
+  }
+  base::packet_reader from(other.data(), other.size());
+  all.join(from);
+  const auto found = all.candidates(8);
+  REQUIRE(found.size() == 1);  // and not what only rank 1 runs
+  CHECK(found[0].rank == 1);
+  CHECK(found[0].thread == 1);
+  CHECK(found[0].ranks == 2);
+  CHECK(found[0].among == 2);
+  CHECK(found[0].sum_ns == 1800);
+}
+
 TEST_CASE("code after a call from which ranks go on to other calls is one block") {
   clocks::block_balance all;
   for (std::int32_t rank = 0; rank != 4; ++rank) {

@@ -192,6 +192,11 @@ TEST_CASE("a predicted saving is compared with the real one") {
   CHECK(c.savings[0].real_seconds == doctest::Approx(3));
   CHECK(saving_text(c, c.savings[0]) ==
         "balancing relax: predicted to save 2.50 s; this reason is gone, and the run is 3.00 s shorter (120 % of it)");
+  after.saving = 1.25;
+  c = whywait::compare(repeated(before, 3), repeated(after, 3));
+  CHECK(c.savings[0].followed);
+  CHECK(saving_text(c, c.savings[0]) ==
+        "balancing relax: predicted to save 2.50 s; this reason is left with 1.25 s, and the run is 3.00 s shorter");
   after.saving = 2.4;
   c = whywait::compare(repeated(before, 3), repeated(after, 3));
   REQUIRE(c.savings.size() == 1);

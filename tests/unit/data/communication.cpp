@@ -142,6 +142,18 @@ TEST_CASE("a class of transfers is reported with its places, its origin and its 
         "             at most 6.00 ms)\n");
 }
 
+TEST_CASE("data of which no read is recorded has a note, if reads of other data are recorded") {
+  data::communication c = halos();
+  c.classes.push_back(c.classes[0]);
+  for (data::communication_class& k : c.classes) k.watched_bytes = 0;
+  const char* const note = "produced by `relax`; 1 pair of ranks; no read of it is recorded where it\n        arrives\n";
+  CHECK(data::communication_text(c, 80).find(note) == std::string::npos);
+  c.classes[0].watched_bytes = c.classes[0].read_bytes = 512;
+  const std::string text = data::communication_text(c, 80);
+  REQUIRE(text.find(note) != std::string::npos);
+  CHECK(text.find("     2 `u`") < text.find(note));
+}
+
 TEST_CASE("a class keeps its numbers in seconds and bytes") {
   const data::communication c = halos();
   REQUIRE(c.classes.size() == 1);

@@ -65,6 +65,13 @@ TEST_CASE("work units replace visits where both sides have them") {
   CHECK(one_side.speed_ns == 1000);
 }
 
+TEST_CASE("time without visits is a matter of speed, unless only one side has units of work") {
+  CHECK(split({0, 1000, 0}, {0, 3000, 0}).speed_ns == 2000);
+  CHECK(split({0, 1000, 10}, {0, 3000, 30}).speed_ns == 0);
+  CHECK(split({0, 0, 0}, {0, 8000, 80}).visits_ns == 8000);
+  CHECK(split({0, 8000, 80}, {0, 0, 0}).visits_ns == -8000);
+}
+
 TEST_CASE("visits and speed add up to the difference, and swapping the sides negates both") {
   std::mt19937_64 random(1);
   const auto any = [&](std::int64_t most) {

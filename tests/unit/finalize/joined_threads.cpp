@@ -93,7 +93,19 @@ TEST_CASE("a thread that lived while its rank called is not joined, and hides no
   CHECK(h.steps.size() == 1);
 }
 
-TEST_CASE("what ran side by side shares the time, and takes none of the location's own marked code") {
+TEST_CASE("the location waited for the thread that ended last, and for others only before that one began") {
+  threads_beside t;
+  t.call(100, 110).call(210, 220);
+  t.thread(120, 160, 8, 40).thread(150, 200, 9, 50).thread(155, 170, 7, 15);
+  core::location_history& h = t.history();
+  const joined_threads joined(h, t.others, t.work, 1, 400);
+  CHECK(joined.threads() == 3);
+  CHECK(joined.ticks() == 105);
+  joined.show(h);
+  CHECK(steps_before(h, 1) == expected_steps{{9, 49}, {7, 1}, {8, 29}});  // 80 in all
+}
+
+TEST_CASE("what ran side by side takes none of the location's own marked code") {
   threads_beside t;
   t.call(100, 110).own(1, 30).call(210, 220);
   for (int i = 0; i != 4; ++i) t.thread(120, 160, 9, 40);
@@ -106,7 +118,7 @@ TEST_CASE("what ran side by side shares the time, and takes none of the location
   const joined_threads four(t.history(), t.others, t.work, 1, 400);
   core::location_history shown = t.location;
   four.show(shown);
-  CHECK(steps_before(shown, 1) == expected_steps{{1, 30}, {9, 10}, {9, 10}, {9, 10}, {9, 10}});
+  CHECK(steps_before(shown, 1) == expected_steps{{1, 30}, {9, 37}, {9, 1}, {9, 1}, {9, 1}});
 }
 
 TEST_CASE("records of an earlier epoch and what was before the first one are left alone") {

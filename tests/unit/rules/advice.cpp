@@ -181,6 +181,12 @@ TEST_CASE("the ranks' own code decides what kind of problem a wait is") {
   branch = evaluate(3, 100, 3);
   CHECK(contains(branch.waits[0].list[0].verdict, " for the same work: making it as fast there"));
   CHECK(branch.waits[0].list[0].saving == doctest::Approx(as_fast * 4 / 3));
+  // A step of that name is marked in two lines, of which each side runs another one.
+  o.waits[0].residual.back().waiter_visits = 0;
+  o.waits[0].residual.push_back(term(sample::update, 0, 0, 0, 700));
+  o.waits[0].residual.back().within = sample::compute;
+  CHECK(contains(evaluate(3, 100, 3).waits[0].list[0].verdict, " for the same work: making it as fast there"));
+  o.waits[0].residual.pop_back();
   o.waits[0].residual.pop_back();
   // Two blocks of the same rank add up to the wait.
   CHECK(contains(advice_of(evaluate(1.4, 140, 3.4)), "uneven_work: rank 2 takes 1.40 times"));
@@ -349,6 +355,52 @@ TEST_CASE("time in the kernel is compared with the other ranks that run the bloc
   CHECK(std::string(spread.excess) == "faults");
   CHECK(spread.more_system_ns == 600 * sample::ms);
   CHECK(spread.more_faults == 60000);
+}
+
+TEST_CASE("a rank that had more page faults is late for them, also where another one is late in other code") {
+  const auto spread = [](std::int64_t faults_ms) {
+    rules::code_table code;
+    for (int rank = 0; rank < 2; ++rank) {
+      base::pod_vector<rules::rank_code> own = {
+          code_with(sample::compute, rank == 0 ? 500 : 60, 0, counts_of(0, rank == 0 ? faults_ms : 0, rank == 0 ? 10000 : 0)),
+          code_with(sample::pack, rank == 0 ? 20 : 460, 0, {})};
+      if (own[1].block < own[0].block) std::swap(own[0], own[1]);
+      code.merge(rules::code_of(rank, own));
+    }
+    const rules::code_spread s = rules::code_spread::of(code.find(sample::compute), code, 2, 440 * sample::ms);
+    return std::string(s.lead) + " " + s.excess;
+  };
+  CHECK(spread(400) == "one faults");
+  CHECK(spread(0) == "even ");
+}
+
+TEST_CASE("ranks with hardly any part of a wait are not named, unless many have as little") {
+  using shares = base::vector<explain::location_share>;
+  CHECK(rules::ranks_text(shares{{0, 0, 50}, {3, 0, 48}, {1, 0, 2}}) == "ranks 0 and 3");
+  CHECK(rules::ranks_text(shares{{0, 0, 50}, {3, 0, 42}, {1, 0, 4}, {2, 0, 4}}) == "ranks 0-3");
+  CHECK(rules::ranks_text(shares{{0, 0, 60}, {1, 0, 37}, {-1, 0, 3}}) == "ranks 0 and 1");
+}
+
+TEST_CASE("a thread that works little and that nothing waits for may wait") {
+  const auto wait_of = [](pattern why, std::int32_t waiter, std::int32_t causer, std::int64_t ms) {
+    auto e = sample::wait(why, sample::recv, sample::send, {term(sample::compute, 0, ms, 10, 10, ms, 0)});
+    e.wait_ns = ms * sample::ms;
+    e.waiters = {{1, waiter, ms * sample::ms}};
+    e.causers = {{1, causer, ms * sample::ms}};
+    return e;
+  };
+  const auto saving = [](const base::vector<explain::explanation>& waits) {
+    auto o = sample::outcome(waits);
+    o.longest_ns = 1000 * sample::ms;
+    const rules::evaluation said = sample::evaluate(o);
+    return said.waits[0].list.empty() ? -1 : said.waits[0].list[0].saving;
+  };
+  CHECK(saving({wait_of(pattern::condition_variable, 1, 0, 800)}) == -1);  // no advice
+  CHECK(saving({wait_of(pattern::semaphore, 1, 0, 800)}) == -1);
+  CHECK(saving({wait_of(pattern::condition_variable, 1, 0, 400)}) == doctest::Approx(0.4));  // it works
+  CHECK(saving({wait_of(pattern::thread_barrier, 1, 0, 800)}) > 0);  // it shares the work
+  CHECK(saving({wait_of(pattern::condition_variable, 1, 0, 800), wait_of(pattern::condition_variable, 0, 1, 10)}) ==
+        doctest::Approx(0.8));  // it is waited for
 }
 
 TEST_CASE("a rank is compared with the others that run the block; code of few ranks is not uneven but theirs alone") {

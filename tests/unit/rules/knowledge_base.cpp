@@ -203,6 +203,17 @@ whywait::base::vector<scenario> scenarios() {
                        .set("all_shapes", 2.0)
                        .set("threads", 2);
                  }});
+  all.push_back({"iteration_order", [](rules::event_store& s, rules::trouble&, bool nearly) {
+                   wait_fact(s, "latch")
+                       .set("operation", "omp ordered (frames.cpp:12)")
+                       .set("operation_call", nearly ? "omp taskwait" : "omp ordered")
+                       .set("waiting_ranks", "ranks 1-3")
+                       .set("late_others", "ranks 0-2")
+                       .set("all_shapes", 2.0)
+                       .set("most_divided", 5.0)
+                       .set("in_turn", 0.5)
+                       .set("threads", 4);
+                 }});
   all.push_back({"lost_wakeup", [](rules::event_store& s, rules::trouble&, bool nearly) {
                    rules::row_writer(s, "notified")
                        .set("site", "condition_variable::wait_for (queue.cpp:20)")

@@ -211,8 +211,8 @@ inline void tiny_messages(const transfer_class& c, const diagnosis_options& o, c
   f.text = base::count(s.count) + " messages with " + base::memory(s.bytes / s.count) + " each carry " +
            data_text(c.chain.base[0], names) + " from " + names.place(c.chain.base[0].from) + " to " +
            names.place(c.chain.base[0].to) + " between " + base::counted(s.pairs, "pair", "pairs") + " of ranks";
-  f.advice = "collect what goes to the same rank and send it at once: " + base::memory(o.batch_bytes) + " a message make " +
-             base::count(enough) + " of them";
+  f.advice = "collect what goes to the same rank and send it at once: " + base::memory(o.batch_bytes) +
+             " a message make at least " + base::count(enough) + " of them";
   out.push_back(std::move(f));
 }
 

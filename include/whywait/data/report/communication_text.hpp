@@ -78,6 +78,7 @@ class communication_writer {
     std::string facts = base::printable(c.why);
     if (c.pairs > 0) facts += "; " + base::counted(c.pairs, "pair") + " of ranks";
     if (c.fan_out > 1) facts += ", the same data to " + base::count(c.fan_out) + " of them";
+    if (c.watched_bytes == 0 && reads_are_marked()) facts += "; no read of it is recorded where it arrives";
     paragraph(facts, 8);
     for (const communication_problem_entry& p : c.problems) {
       paragraph(base::printable(p.text), 8);
@@ -85,6 +86,10 @@ class communication_writer {
                     (p.saving_seconds > 0 ? " (saves at most " + base::duration(p.saving_seconds) + ")" : ""),
                 8, 5);
     }
+  }
+
+  bool reads_are_marked() const noexcept {
+    return std::any_of(c_.classes.begin(), c_.classes.end(), [](const communication_class& c) { return c.watched_bytes > 0; });
   }
 
   void placements() {

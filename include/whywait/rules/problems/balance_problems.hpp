@@ -130,12 +130,12 @@ declare problem for varying_block when w.top_here >= 50 % and w.top_waiting_amou
   name = "slow_block",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_fence, early_wait, condition_variable, thread_barrier, latch, semaphore, future, join",
   root = "{w.top} {w.top_place}",
-  description = "{w.waiting_ranks} are late in turn because {w.top} takes longer now on one, now on another; in total all ranks spend
+  description = "{w.late_ranks} are late in turn because {w.top} takes longer now on one, now on another; in total all ranks spend
                  about as much time in it." + if(w.above_mean < w.noise, " They were ready to run without a processor for as long, which may be the reason.", ""),
-  verdict = if(w.above_mean < w.noise, "", "{w.waiting_ranks} are late in turn, by how long {w.top} takes: evening it out"),
+  verdict = if(w.above_mean < w.noise, "", "{w.late_ranks} are late in turn, by how long {w.top} takes: evening it out"),
   advice = if(w.above_mean < w.noise, "give each rank a processor of its own, or measure where nothing else runs; if it stays, ", "")
             + if(w.top_kind = 'between', "even out that code", "even out {w.top}") + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})") + " from visit to visit; or let
-            a rank go on without the late one: receive later, do more work between two messages, or synchronise less often",
+            a rank go on without the late one: " + if(w.threads > 1, "", "receive later, do more work between two messages, or ") + "synchronise less often",
   duration = max(w.duration, w.above_mean), saving = w.above_mean );
 declare problem for varying_block when w.top_here < 50 % or w.top_waiting_amount = 0 parameters (
   name = "work_in_turn",

@@ -39,12 +39,13 @@ declare problem for held_lock parameters (
   duration = w.duration,
   saving = w.avoidable );
 
+# Where the late thread had itself waited for the most part, the verdict is about that wait.
 declare composite event condition_variable member ( wait as w ) when w.pattern = 'condition_variable';
 declare problem for condition_variable parameters (
   name = "condition_variable",
   description = "{w.waiting_ranks} waited in {w.operation} for a notification ({w.cause}) by {w.late_others}.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}"
-            + if(w.blocks_count > 0, " because of {w.blocks}: making it shorter", ": notifying earlier"),
+  verdict = if(2 * w.top_inherited > w.top_duration, "", "{w.waiting_ranks} waited in {w.operation} for {w.late_others}"
+            + if(w.blocks_count > 0, " because of {w.blocks}: making it shorter", ": notifying earlier")),
   advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or divide it among more threads, or ", "notify earlier, or ")
            + "give {w.waiting_ranks} other work meanwhile",
   duration = w.duration,
@@ -85,9 +86,22 @@ declare problem for last_tasks parameters (
   root = "{w.operation} {w.cause}",
   description = "{w.waiting_ranks} had no task left in {w.operation} while " + if(w.late_others = 'one another', "others", "{w.late_others}") + " still ran one, until {w.cause}.",
   verdict = "threads had no task left in {w.operation} while others ran the last ones: smaller tasks, or the longest first,",
-  advice = "divide the tasks into smaller ones, begin the longest first, or let fewer depend on each other",
+  advice = "divide the tasks into smaller ones, or begin the longest first, so that all threads end together",
   duration = w.duration,
   saving = w.all_shapes / w.threads );
+
+# A loop whose iterations leave its ordered part in their order: threads with many neighbouring iterations come to theirs one after the other.
+declare composite event ordered member ( wait as w ) when w.operation_call = 'omp ordered' and w.threads > 1;
+declare problem for ordered parameters (
+  name = "iteration_order",
+  instead_of = "latch, uneven_work, slower_visits, serial_work, slow_block, work_in_turn",
+  root = "{w.operation}",
+  description = "{w.waiting_ranks} waited in {w.operation} until {w.late_others} had run the iterations before theirs.",
+  verdict = "threads waited in {w.operation} for their turn: " + if(w.in_turn < 75 %, "schedule(static,1) or ", "") + "less ordered code",
+  advice = if(w.in_turn < 75 %, "give each thread every n-th iteration (schedule(static, 1)), so that its turn comes soon, or ", "")
+           + "move code out of the ordered part",
+  duration = w.duration,
+  saving = max(w.avoidable, min(w.most_divided, 2 * w.all_shapes / w.threads)) );
 
 # Others wait for a thread that waits itself, until its time runs out.
 declare composite event unnotified member ( wait as w )
@@ -154,7 +168,7 @@ declare composite event latch member ( wait as w ) when w.pattern = 'latch';
 declare problem for latch parameters (
   name = "latch",
   description = "{w.waiting_ranks} waited in {w.operation} until {w.late_others} came to {w.cause}.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: making it shorter", ": coming to {w.cause} earlier"),
+  verdict = if(2 * w.top_inherited > w.top_duration, "", "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: making it shorter", ": coming to {w.cause} earlier")),
   advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or divide it among more threads, or ", "call {w.cause} earlier, or ")
            + "give {w.waiting_ranks} other work ahead of {w.operation}",
   duration = w.duration,
@@ -164,7 +178,7 @@ declare composite event semaphore member ( wait as w ) when w.pattern = 'semapho
 declare problem for semaphore parameters (
   name = "semaphore",
   description = "{w.waiting_ranks} waited in {w.operation} until {w.late_others} released the semaphore ({w.cause}).",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: making it shorter", ": releasing earlier"),
+  verdict = if(2 * w.top_inherited > w.top_duration, "", "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: making it shorter", ": releasing earlier")),
   advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or divide it among more threads, or ", "release the semaphore earlier, or ")
            + "give {w.waiting_ranks} other work ahead of {w.operation}",
   duration = w.duration,
