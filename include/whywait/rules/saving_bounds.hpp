@@ -54,6 +54,20 @@ class saving_bounds {
     }
     return ns;
   }
+  /// Whether the usual change is to spread work over the ranks; otherwise it is to call something earlier.
+  static bool spreads_work(explain::pattern why) noexcept {
+    using explain::pattern;
+    switch (why) {
+      case pattern::wait_at_barrier:
+      case pattern::wait_at_nxn:
+      case pattern::early_reduce:
+      case pattern::early_scan:
+      case pattern::wait_at_create:
+      case pattern::wait_at_finalize:
+      case pattern::wait_at_fence: return true;
+      default: return false;
+    }
+  }
   /// By a processor for each rank: no more than all ranks lacked one, and the rank that computes longest remains.
   std::int64_t by_processors() const noexcept {
     if (program_.code == nullptr || !program_.shared_processors) return 0;
@@ -70,20 +84,6 @@ class saving_bounds {
   }
 
  private:
-  // Whether the usual change is to spread work over the ranks; otherwise it is to call something earlier.
-  static bool spreads_work(explain::pattern why) noexcept {
-    using explain::pattern;
-    switch (why) {
-      case pattern::wait_at_barrier:
-      case pattern::wait_at_nxn:
-      case pattern::early_reduce:
-      case pattern::early_scan:
-      case pattern::wait_at_create:
-      case pattern::wait_at_finalize:
-      case pattern::wait_at_fence: return true;
-      default: return false;
-    }
-  }
   std::int64_t longest_computing_ns() const noexcept {
     return program_.code->whole.most_ns - program_.code->whole.most_delay_ns;
   }

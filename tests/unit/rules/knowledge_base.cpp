@@ -57,6 +57,7 @@ rules::row_writer wait_fact(rules::event_store& store, const std::string& patter
   rules::row_writer w(store, "wait");
   const double duration = nearly ? 0.39 : 2.0;
   w.set("wait", 0).set("pattern", pattern).set("duration", duration).set("count", 100).set("share", duration / 40);
+  w.set("mean", duration / 100);
   w.set("sends_after_work", true).set("operation_call", "MPI_Recv");
   w.set("operation", calls_of(pattern).first).set("cause", calls_of(pattern).second).set("operation_site", 7);
   w.set("blocks", "compute_interior")

@@ -122,9 +122,9 @@ declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_r
 
 # All ranks do as much of the block in total, but not at the same time, and each waits for the others in turn: the lead moves.
 # Where the others run the block earlier or later, or not at all, it is run by one after the other. The last thread that comes to a barrier
-# of the C++ library makes another call than the others, so that its code has another name.
+# of the C++ library makes another call than the others, so that its code has another name. Waits of some microseconds are the cost of calls.
 declare composite event varying_block member ( wait as w )
-  when w.lead = 'even' and w.operation_call != 'futex wait' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
+  when w.lead = 'even' and w.mean >= 5 us and w.operation_call != 'futex wait' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
        and w.top_kind != 'waiting' and w.top_duration - w.top_inherited > 40 % * w.duration;
 declare problem for varying_block when w.top_here >= 50 % and w.top_waiting_amount > 0 parameters (
   name = "slow_block",
