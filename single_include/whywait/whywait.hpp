@@ -5557,9 +5557,10 @@ class ended_threads {
   void add(const core::path_step& step) noexcept {
     if (step.block < core::site_table::capacity) add_to(sums_[step.block], step);
   }
-  // A thread that called no MPI: `begin_thread`, its steps, `end_thread`. `gap`: where it lies, or no_gap.
-  void begin_thread(uint64_t gap) noexcept {
+  // A thread that called no MPI: `begin_thread`, its steps, `end_thread`. `gap`: where it lies, or no_gap. `begin`: ticks.
+  void begin_thread(uint64_t gap, uint64_t begin) noexcept {
     gap_ = gap;
+    begin_ = begin;
     worked_ = false;
   }
   void add_work(const core::path_step& step) noexcept {
@@ -5570,8 +5571,9 @@ class ended_threads {
       intervals_ = 0;
       settled_ = 0;
     }
-    worked_ = true;
     ended_group& group = newest();
+    if (!worked_) leave_time_from(group, begin_);
+    worked_ = true;
     const uint64_t known = places_[step.block];
     if (known >= group.first_step && known < steps_.size() && steps_[known].block == step.block)
       return add_to(steps_[known], step);
@@ -5627,6 +5629,19 @@ class ended_threads {
   }
   ended_group& newest() noexcept { return groups_[groups_.size() - 1]; }
 
+  // The thread at hand ends last: whatever waits for all waited for it since its begin. The others keep what they ran before.
+  void leave_time_from(ended_group& group, uint64_t begin) noexcept {
+    uint64_t after = 0;
+    for (uint32_t i = 0; i != intervals_; ++i)
+      if (recent_[i].end > begin) after += recent_[i].end - (recent_[i].begin > begin ? recent_[i].begin : begin);
+    if (after == 0 || group.used == 0) return;
+    const double part = after < group.used ? static_cast<double>(group.used - after) / static_cast<double>(group.used) : 0;
+    for (uint64_t i = group.first_step; i != group.first_step + group.steps; ++i) {
+      core::path_step& s = steps_[i];
+      if (s.ticks != 0) s.ticks = 1 + static_cast<uint64_t>(static_cast<double>(s.ticks - 1) * part);
+    }
+  }
+
   // Adds what of an interval no other one covers. They come in the order of their ends. Of many separate ones the oldest
   // are settled: a thread that began before those counts from their end.
   void cover(ended_group& group, uint64_t begin, uint64_t end) noexcept {
@@ -5656,10 +5671,11 @@ class ended_threads {
   core::event_buffer<core::path_step, core::drop_newest, chunk> steps_;
   core::path_step* sums_ = nullptr;
   uint64_t* places_ = nullptr;  // by site: where its newest step may be
-  uint64_t count_ = 0;          // threads that called no MPI
-  uint64_t ticks_ = 0;          // their time in marked work
-  uint64_t gap_ = no_gap;       // of the thread at hand
-  bool worked_ = false;         // it is in the newest group
+  uint64_t count_ = 0;  // threads that called no MPI
+  uint64_t ticks_ = 0;  // their time in marked work
+  uint64_t gap_ = no_gap;  // of the thread at hand
+  uint64_t begin_ = 0;  // likewise
+  bool worked_ = false;  // it is in the newest group
   interval recent_[most_intervals];  // of the newest group, ascending
   uint32_t intervals_ = 0;
   uint64_t settled_ = 0;
@@ -6612,7 +6628,8 @@ __attribute__((visibility("hidden"))) inline void end_location(core::registry& r
     at.path.close(at.end_ticks, [&all](const core::path_step& step) noexcept { all.add(step); });
   } else {
     const uint64_t begin = at.path.opened(), end = at.end_ticks;
-    all.begin_thread(all.caller != nullptr && !all.several ? all.gap_of(*all.caller, begin, end) : ended_threads::no_gap);
+    all.begin_thread(all.caller != nullptr && !all.several ? all.gap_of(*all.caller, begin, end) : ended_threads::no_gap,
+                     begin);
     at.path.close(end, [&](const core::path_step& step) noexcept {
       all.add(step);
       if (step.block != 0 && registry.sites[step.block].kind != core::site_kind::waiting) all.add_work(step);
@@ -28177,7 +28194,7 @@ class clock_stage final : public explain::rank_clocks {
       b.saving_ns = std::min(evened_ns, b.most_ns - block_balance::mean_ns(b));
       // the others' share of a block that they do not run yet
       if (b.among > b.ranks) b.saving_ns = std::min(b.saving_ns, total_ns_ - b.others_ns - block_balance::mean_ns(b));
-      else b.moves = 5 * evened_ns > 7 * b.saving_ns;
+      else b.moves = evened_ns > 0 && 5 * evened_ns > 7 * b.saving_ns;
     }
     base::small_stable_sort(result.balances, [](const explain::balance_answer& a, const explain::balance_answer& b) {
       return a.saving_ns > b.saving_ns;
@@ -39454,6 +39471,20 @@ class saving_bounds {
     }
     return ns;
   }
+  /// Whether the usual change is to spread work over the ranks; otherwise it is to call something earlier.
+  static bool spreads_work(explain::pattern why) noexcept {
+    using explain::pattern;
+    switch (why) {
+      case pattern::wait_at_barrier:
+      case pattern::wait_at_nxn:
+      case pattern::early_reduce:
+      case pattern::early_scan:
+      case pattern::wait_at_create:
+      case pattern::wait_at_finalize:
+      case pattern::wait_at_fence: return true;
+      default: return false;
+    }
+  }
   /// By a processor for each rank: no more than all ranks lacked one, and the rank that computes longest remains.
   std::int64_t by_processors() const noexcept {
     if (program_.code == nullptr || !program_.shared_processors) return 0;
@@ -39470,20 +39501,6 @@ class saving_bounds {
   }
 
  private:
-  // Whether the usual change is to spread work over the ranks; otherwise it is to call something earlier.
-  static bool spreads_work(explain::pattern why) noexcept {
-    using explain::pattern;
-    switch (why) {
-      case pattern::wait_at_barrier:
-      case pattern::wait_at_nxn:
-      case pattern::early_reduce:
-      case pattern::early_scan:
-      case pattern::wait_at_create:
-      case pattern::wait_at_finalize:
-      case pattern::wait_at_fence: return true;
-      default: return false;
-    }
-  }
   std::int64_t longest_computing_ns() const noexcept {
     return program_.code->whole.most_ns - program_.code->whole.most_delay_ns;
   }
@@ -39823,6 +39840,9 @@ class fact_maker {
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
     if (locked) balanced_ns = 0;  // others cannot run it at the same time
     if (shapes_.of_service(e, found_.longest_ns)) avoidable = balanced_ns = 0;
+    // Evened out, the block makes another rank late, which has more of other code.
+    const explain::balance_answer* const evened = used > 0 && bounds_.spreads_work(e.why) ? balance_of(*terms[0]) : nullptr;
+    if (evened != nullptr && !evened->moves && evened->saving_ns <= 0) avoidable = balanced_ns;
     w.time("shorter", std::max(avoidable, balanced_ns));
     avoidable = std::max(std::min(avoidable, bounds_.by_order(e.why)), balanced_ns);
     w.time("balanced", balanced_ns).time("most_divided", bounds_.by_division());
@@ -43112,9 +43132,9 @@ declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_r
 
 # All ranks do as much of the block in total, but not at the same time, and each waits for the others in turn: the lead moves.
 # Where the others run the block earlier or later, or not at all, it is run by one after the other. The last thread that comes to a barrier
-# of the C++ library makes another call than the others, so that its code has another name.
+# of the C++ library makes another call than the others, so that its code has another name. Waits of some microseconds are the cost of calls.
 declare composite event varying_block member ( wait as w )
-  when w.lead = 'even' and w.operation_call != 'futex wait' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
+  when w.lead = 'even' and w.mean >= 5 us and w.operation_call != 'futex wait' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
        and w.top_kind != 'waiting' and w.top_duration - w.top_inherited > 40 % * w.duration;
 declare problem for varying_block when w.top_here >= 50 % and w.top_waiting_amount > 0 parameters (
   name = "slow_block",
@@ -43610,7 +43630,7 @@ declare problem for mutex_contention parameters (
   saving = w.avoidable );
 
 # A wait for a lock is that for its holders: what they ran while they held it is the cause, however uneven it is. If they waited
-# themselves, other threads ran it.
+# themselves, other threads ran it. A thread that finds the lock free leaves no record, so that its code begins where it gave it up.
 declare composite event held_lock member ( wait as w ) when w.pattern = 'mutex_contention' and w.blocks_count > 0;
 declare problem for held_lock parameters (
   name = "work_under_lock",
@@ -43618,10 +43638,12 @@ declare problem for held_lock parameters (
   root = if(w.top_kind = 'between', "{w.cause}", "{w.top} {w.top_place} {w.cause}"),
   description = if(2 * w.top_inherited > w.top_duration,
                    "{w.late_ranks} waited for {w.blocks} while holding the lock that {w.waiting_ranks} needed in {w.operation}.",
-                   "{w.late_ranks} ran {w.blocks} while holding the lock that {w.waiting_ranks} needed in {w.operation}."),
+                   "{w.late_ranks} ran {w.blocks}" + if(contains(w.top, 'between pthread_mutex_unlock') or contains(w.top, 'between pthread_rwlock_unlock') or contains(w.top, 'between mutex::unlock'), ", for a part of it holding", " while holding")
+               + " the lock that {w.waiting_ranks} needed in {w.operation}."),
   verdict = if(2 * w.top_inherited > w.top_duration,
                "{w.late_ranks} waited for {w.blocks} while holding the lock that {w.waiting_ranks} needed in {w.operation}: giving it up meanwhile",
-               "{w.late_ranks} ran {w.blocks} while holding the lock that {w.waiting_ranks} needed in {w.operation}: moving that out of the lock"),
+               "{w.late_ranks} ran {w.blocks}" + if(contains(w.top, 'between pthread_mutex_unlock') or contains(w.top, 'between pthread_rwlock_unlock') or contains(w.top, 'between mutex::unlock'), ", for a part of it holding", " while holding")
+               + " the lock that {w.waiting_ranks} needed in {w.operation}: moving that out of the lock"),
   advice = if(2 * w.top_inherited > w.top_duration, "give up the lock that {w.cause} releases while waiting, or make {w.blocks} shorter",
               "move {w.blocks} out of the lock that {w.cause} releases, or divide what it protects among several locks"),
   duration = w.duration,

@@ -271,7 +271,7 @@ class clock_stage final : public explain::rank_clocks {
       b.saving_ns = std::min(evened_ns, b.most_ns - block_balance::mean_ns(b));
       // the others' share of a block that they do not run yet
       if (b.among > b.ranks) b.saving_ns = std::min(b.saving_ns, total_ns_ - b.others_ns - block_balance::mean_ns(b));
-      else b.moves = 5 * evened_ns > 7 * b.saving_ns;
+      else b.moves = evened_ns > 0 && 5 * evened_ns > 7 * b.saving_ns;
     }
     base::small_stable_sort(result.balances, [](const explain::balance_answer& a, const explain::balance_answer& b) {
       return a.saving_ns > b.saving_ns;

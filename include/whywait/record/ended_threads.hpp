@@ -53,9 +53,10 @@ class ended_threads {
   void add(const core::path_step& step) noexcept {
     if (step.block < core::site_table::capacity) add_to(sums_[step.block], step);
   }
-  // A thread that called no MPI: `begin_thread`, its steps, `end_thread`. `gap`: where it lies, or no_gap.
-  void begin_thread(uint64_t gap) noexcept {
+  // A thread that called no MPI: `begin_thread`, its steps, `end_thread`. `gap`: where it lies, or no_gap. `begin`: ticks.
+  void begin_thread(uint64_t gap, uint64_t begin) noexcept {
     gap_ = gap;
+    begin_ = begin;
     worked_ = false;
   }
   void add_work(const core::path_step& step) noexcept {
@@ -66,8 +67,9 @@ class ended_threads {
       intervals_ = 0;
       settled_ = 0;
     }
-    worked_ = true;
     ended_group& group = newest();
+    if (!worked_) leave_time_from(group, begin_);
+    worked_ = true;
     const uint64_t known = places_[step.block];
     if (known >= group.first_step && known < steps_.size() && steps_[known].block == step.block)
       return add_to(steps_[known], step);
@@ -123,6 +125,19 @@ class ended_threads {
   }
   ended_group& newest() noexcept { return groups_[groups_.size() - 1]; }
 
+  // The thread at hand ends last: whatever waits for all waited for it since its begin. The others keep what they ran before.
+  void leave_time_from(ended_group& group, uint64_t begin) noexcept {
+    uint64_t after = 0;
+    for (uint32_t i = 0; i != intervals_; ++i)
+      if (recent_[i].end > begin) after += recent_[i].end - (recent_[i].begin > begin ? recent_[i].begin : begin);
+    if (after == 0 || group.used == 0) return;
+    const double part = after < group.used ? static_cast<double>(group.used - after) / static_cast<double>(group.used) : 0;
+    for (uint64_t i = group.first_step; i != group.first_step + group.steps; ++i) {
+      core::path_step& s = steps_[i];
+      if (s.ticks != 0) s.ticks = 1 + static_cast<uint64_t>(static_cast<double>(s.ticks - 1) * part);
+    }
+  }
+
   // Adds what of an interval no other one covers. They come in the order of their ends. Of many separate ones the oldest
   // are settled: a thread that began before those counts from their end.
   void cover(ended_group& group, uint64_t begin, uint64_t end) noexcept {
@@ -152,10 +167,11 @@ class ended_threads {
   core::event_buffer<core::path_step, core::drop_newest, chunk> steps_;
   core::path_step* sums_ = nullptr;
   uint64_t* places_ = nullptr;  // by site: where its newest step may be
-  uint64_t count_ = 0;          // threads that called no MPI
-  uint64_t ticks_ = 0;          // their time in marked work
-  uint64_t gap_ = no_gap;       // of the thread at hand
-  bool worked_ = false;         // it is in the newest group
+  uint64_t count_ = 0;  // threads that called no MPI
+  uint64_t ticks_ = 0;  // their time in marked work
+  uint64_t gap_ = no_gap;  // of the thread at hand
+  uint64_t begin_ = 0;  // likewise
+  bool worked_ = false;  // it is in the newest group
   interval recent_[most_intervals];  // of the newest group, ascending
   uint32_t intervals_ = 0;
   uint64_t settled_ = 0;

@@ -44,7 +44,8 @@ __attribute__((visibility("hidden"))) inline void end_location(core::registry& r
     at.path.close(at.end_ticks, [&all](const core::path_step& step) noexcept { all.add(step); });
   } else {
     const uint64_t begin = at.path.opened(), end = at.end_ticks;
-    all.begin_thread(all.caller != nullptr && !all.several ? all.gap_of(*all.caller, begin, end) : ended_threads::no_gap);
+    all.begin_thread(all.caller != nullptr && !all.several ? all.gap_of(*all.caller, begin, end) : ended_threads::no_gap,
+                     begin);
     at.path.close(end, [&](const core::path_step& step) noexcept {
       all.add(step);
       if (step.block != 0 && registry.sites[step.block].kind != core::site_kind::waiting) all.add_work(step);

@@ -61,7 +61,7 @@ struct thread_log {
   core::memory_budget budget;
   thread_log() { REQUIRE(threads->open(budget)); }
   void thread(std::uint64_t gap, std::uint64_t begin, std::uint64_t end, std::uint32_t block = 7) {
-    threads->begin_thread(gap);
+    threads->begin_thread(gap, begin);
     threads->add_work(step(block, 1, end - begin));
     threads->end_thread(begin, end);
   }
@@ -177,8 +177,9 @@ TEST_CASE("threads that ended in one gap are one group, with the time in which a
   REQUIRE(groups[0].steps == 2);
   CHECK(steps[0].block == 7);
   CHECK(steps[0].visits == 4);
-  CHECK(steps[0].ticks == 100 + 100 + 10 + 310);
+  CHECK(steps[0].ticks == 291);  // of the one around the others, until the last one began
   CHECK(steps[1].block == 9);
+  CHECK(steps[1].ticks == 30);
   CHECK(groups[1].gap == 4);
   CHECK(groups[1].used == 10);
   REQUIRE(groups[1].steps == 1);
