@@ -39840,9 +39840,9 @@ class fact_maker {
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
     if (locked) balanced_ns = 0;  // others cannot run it at the same time
     if (shapes_.of_service(e, found_.longest_ns)) avoidable = balanced_ns = 0;
-    // Evened out, the block makes another rank late, which has more of other code.
+    // Evened out, the block makes another rank late by 1 % of the run or more, which has more of other code.
     const explain::balance_answer* const evened = used > 0 && bounds_.spreads_work(e.why) ? balance_of(*terms[0]) : nullptr;
-    if (evened != nullptr && !evened->moves && evened->saving_ns <= 0) avoidable = balanced_ns;
+    if (evened != nullptr && 100 * evened->saving_ns < -found_.longest_ns) avoidable = balanced_ns;
     w.time("shorter", std::max(avoidable, balanced_ns));
     avoidable = std::max(std::min(avoidable, bounds_.by_order(e.why)), balanced_ns);
     w.time("balanced", balanced_ns).time("most_divided", bounds_.by_division());
@@ -52881,12 +52881,12 @@ inline std::string no_verdict_words(const result& r) {
   const double run = r.run.explained_seconds();
   double locked = 0;  // a thread that holds a lock until others are done looks as if it had so much to do
   for (const wait_entry& w : r.waits) locked += w.pattern == "mutex_contention" ? w.seconds : 0;
-  double served = 0;  // of threads that nothing waits for: no rule has advice for them
+  double served = 0;  // by waits whose end earlier saves nothing: no rule has advice for them
   for (const wait_entry& w : r.waits)
     if (w.advice.empty() && (w.pattern == "condition_variable" || w.pattern == "semaphore" || w.pattern == "latch"))
       served += w.seconds;
   if (r.run.waiting_seconds - served < least_waiting * r.run.location_seconds)
-    return "no verdict: nearly all waiting is that of threads that work little and that nothing waits for";
+    return "no verdict: nearly all waiting is that of threads whose waits delay nothing else";
   std::string none = most < detail::least_share * run && locked < least_waiting * r.run.location_seconds &&
                              r.run.waiting_seconds < much_waiting * r.run.location_seconds
                          ? "no verdict: no change is known that would shorten the run by 2 % or more"

@@ -359,12 +359,12 @@ inline std::string no_verdict_words(const result& r) {
   const double run = r.run.explained_seconds();
   double locked = 0;  // a thread that holds a lock until others are done looks as if it had so much to do
   for (const wait_entry& w : r.waits) locked += w.pattern == "mutex_contention" ? w.seconds : 0;
-  double served = 0;  // of threads that nothing waits for: no rule has advice for them
+  double served = 0;  // by waits whose end earlier saves nothing: no rule has advice for them
   for (const wait_entry& w : r.waits)
     if (w.advice.empty() && (w.pattern == "condition_variable" || w.pattern == "semaphore" || w.pattern == "latch"))
       served += w.seconds;
   if (r.run.waiting_seconds - served < least_waiting * r.run.location_seconds)
-    return "no verdict: nearly all waiting is that of threads that work little and that nothing waits for";
+    return "no verdict: nearly all waiting is that of threads whose waits delay nothing else";
   std::string none = most < detail::least_share * run && locked < least_waiting * r.run.location_seconds &&
                              r.run.waiting_seconds < much_waiting * r.run.location_seconds
                          ? "no verdict: no change is known that would shorten the run by 2 % or more"

@@ -252,9 +252,9 @@ class fact_maker {
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
     if (locked) balanced_ns = 0;  // others cannot run it at the same time
     if (shapes_.of_service(e, found_.longest_ns)) avoidable = balanced_ns = 0;
-    // Evened out, the block makes another rank late, which has more of other code.
+    // Evened out, the block makes another rank late by 1 % of the run or more, which has more of other code.
     const explain::balance_answer* const evened = used > 0 && bounds_.spreads_work(e.why) ? balance_of(*terms[0]) : nullptr;
-    if (evened != nullptr && !evened->moves && evened->saving_ns <= 0) avoidable = balanced_ns;
+    if (evened != nullptr && 100 * evened->saving_ns < -found_.longest_ns) avoidable = balanced_ns;
     w.time("shorter", std::max(avoidable, balanced_ns));
     avoidable = std::max(std::min(avoidable, bounds_.by_order(e.why)), balanced_ns);
     w.time("balanced", balanced_ns).time("most_divided", bounds_.by_division());

@@ -315,8 +315,7 @@ TEST_CASE("without a known cause the pattern that costs most is the verdict, or 
   r.waits[0].advice.clear();
   r.waits[0].pattern = "semaphore";
   r.waits[0].seconds = r.run.waiting_seconds;
-  CHECK(reports::no_verdict_words(r) ==
-        "no verdict: nearly all waiting is that of threads that work little and that nothing waits for");
+  CHECK(reports::no_verdict_words(r) == "no verdict: nearly all waiting is that of threads whose waits delay nothing else");
   r.run.waiting_seconds = 0.049 * r.run.location_seconds;
   CHECK(reports::no_verdict_words(r).empty());
 }
