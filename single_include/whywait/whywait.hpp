@@ -22361,7 +22361,7 @@ class block_balance {
     const entry* const more = all_more();
     for (entry e : all_) {
       if (base::ranks_are_threads() && e.block == explain::unmarked_key() && e.ranks > 2 && hardly_runs(e, e.least_ns)) {
-        --e.ranks;  // a thread that only waits for the others to end
+        --e.ranks;  // a thread that only waits for the others to end; of several such threads one
         e.sum_ns -= e.least_ns;
       }
       e.among = e.ranks == 1 && (e.region || is_alone(e, more)) ? all_ranks_ : e.ranks;
@@ -22432,12 +22432,11 @@ class block_balance {
     const bool explained = more != nullptr && more->rank == e.rank && more->thread == e.thread;
     if (explained && more->block != e.block) return false;
     for (const entry& x : all_) {
+      // A further thread that had to wait comes from another call than one that had not.
       if (x.block == e.joined && x.ranks > 1 && (!explained || e.thread != 0)) return false;
       const bool same_call = (x.first != 0 && x.first == e.first) || (x.second != 0 && x.second == e.second);
       const bool shared = x.ranks >= all_ranks_ || (x.ranks == 1 && x.rank == e.rank);
-      // A further thread of a rank that had to wait comes from another call than one that had not.
-      const bool alike = e.thread != 0 && x.thread != 0 && x.rank != e.rank && 10 * x.most_ns > e.most_ns;
-      if (same_call && (!shared || alike)) return false;
+      if (same_call && !shared) return false;
     }
     return true;
   }
@@ -22836,7 +22835,7 @@ class balanced_time {
       for (std::size_t q = 0; q != blocks.size(); ++q) {
         balance_course& c = own_[at.first + q];
         const bool whole = base::ranks_are_threads() && blocks[q].block == explain::unmarked_key();
-        if (whole && block_balance::hardly_runs(blocks[q], c.all_ns())) c = {};  // it takes no part, as in block_balance
+        if (whole && block_balance::hardly_runs(blocks[q], c.all_ns())) c = {};  // it takes no part
         courses_[q].add(c);
       }
     }
@@ -43631,19 +43630,19 @@ declare problem for mutex_contention parameters (
 
 # A wait for a lock is that for its holders: what they ran while they held it is the cause, however uneven it is. If they waited
 # themselves, other threads ran it. A thread that finds the lock free leaves no record, so that its code begins where it gave it up.
-declare composite event held_lock member ( wait as w ) when w.pattern = 'mutex_contention' and w.blocks_count > 0;
+declare composite event held_lock member ( wait as w ) when w.pattern = 'mutex_contention' and w.blocks_count > 0
+  parameters ( holding = if(contains(w.top, 'between pthread_mutex_unlock') or contains(w.top, 'between pthread_rwlock_unlock')
+                            or contains(w.top, 'between mutex::unlock'), ", for a part of it holding", " while holding") );
 declare problem for held_lock parameters (
   name = "work_under_lock",
   instead_of = "mutex_contention, uneven_work, slower_visits, serial_work, slow_block, work_in_turn",
   root = if(w.top_kind = 'between', "{w.cause}", "{w.top} {w.top_place} {w.cause}"),
   description = if(2 * w.top_inherited > w.top_duration,
                    "{w.late_ranks} waited for {w.blocks} while holding the lock that {w.waiting_ranks} needed in {w.operation}.",
-                   "{w.late_ranks} ran {w.blocks}" + if(contains(w.top, 'between pthread_mutex_unlock') or contains(w.top, 'between pthread_rwlock_unlock') or contains(w.top, 'between mutex::unlock'), ", for a part of it holding", " while holding")
-               + " the lock that {w.waiting_ranks} needed in {w.operation}."),
+                   "{w.late_ranks} ran {w.blocks}{holding} the lock that {w.waiting_ranks} needed in {w.operation}."),
   verdict = if(2 * w.top_inherited > w.top_duration,
                "{w.late_ranks} waited for {w.blocks} while holding the lock that {w.waiting_ranks} needed in {w.operation}: giving it up meanwhile",
-               "{w.late_ranks} ran {w.blocks}" + if(contains(w.top, 'between pthread_mutex_unlock') or contains(w.top, 'between pthread_rwlock_unlock') or contains(w.top, 'between mutex::unlock'), ", for a part of it holding", " while holding")
-               + " the lock that {w.waiting_ranks} needed in {w.operation}: moving that out of the lock"),
+               "{w.late_ranks} ran {w.blocks}{holding} the lock that {w.waiting_ranks} needed in {w.operation}: moving that out of the lock"),
   advice = if(2 * w.top_inherited > w.top_duration, "give up the lock that {w.cause} releases while waiting, or make {w.blocks} shorter",
               "move {w.blocks} out of the lock that {w.cause} releases, or divide what it protects among several locks"),
   duration = w.duration,

@@ -65,7 +65,7 @@ class balanced_time {
       for (std::size_t q = 0; q != blocks.size(); ++q) {
         balance_course& c = own_[at.first + q];
         const bool whole = base::ranks_are_threads() && blocks[q].block == explain::unmarked_key();
-        if (whole && block_balance::hardly_runs(blocks[q], c.all_ns())) c = {};  // it takes no part, as in block_balance
+        if (whole && block_balance::hardly_runs(blocks[q], c.all_ns())) c = {};  // it takes no part
         courses_[q].add(c);
       }
     }

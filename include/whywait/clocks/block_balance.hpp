@@ -70,7 +70,7 @@ class block_balance {
     const entry* const more = all_more();
     for (entry e : all_) {
       if (base::ranks_are_threads() && e.block == explain::unmarked_key() && e.ranks > 2 && hardly_runs(e, e.least_ns)) {
-        --e.ranks;  // a thread that only waits for the others to end
+        --e.ranks;  // a thread that only waits for the others to end; of several such threads one
         e.sum_ns -= e.least_ns;
       }
       e.among = e.ranks == 1 && (e.region || is_alone(e, more)) ? all_ranks_ : e.ranks;
@@ -141,12 +141,11 @@ class block_balance {
     const bool explained = more != nullptr && more->rank == e.rank && more->thread == e.thread;
     if (explained && more->block != e.block) return false;
     for (const entry& x : all_) {
+      // A further thread that had to wait comes from another call than one that had not.
       if (x.block == e.joined && x.ranks > 1 && (!explained || e.thread != 0)) return false;
       const bool same_call = (x.first != 0 && x.first == e.first) || (x.second != 0 && x.second == e.second);
       const bool shared = x.ranks >= all_ranks_ || (x.ranks == 1 && x.rank == e.rank);
-      // A further thread of a rank that had to wait comes from another call than one that had not.
-      const bool alike = e.thread != 0 && x.thread != 0 && x.rank != e.rank && 10 * x.most_ns > e.most_ns;
-      if (same_call && (!shared || alike)) return false;
+      if (same_call && !shared) return false;
     }
     return true;
   }

@@ -23,19 +23,19 @@ declare problem for mutex_contention parameters (
 
 # A wait for a lock is that for its holders: what they ran while they held it is the cause, however uneven it is. If they waited
 # themselves, other threads ran it. A thread that finds the lock free leaves no record, so that its code begins where it gave it up.
-declare composite event held_lock member ( wait as w ) when w.pattern = 'mutex_contention' and w.blocks_count > 0;
+declare composite event held_lock member ( wait as w ) when w.pattern = 'mutex_contention' and w.blocks_count > 0
+  parameters ( holding = if(contains(w.top, 'between pthread_mutex_unlock') or contains(w.top, 'between pthread_rwlock_unlock')
+                            or contains(w.top, 'between mutex::unlock'), ", for a part of it holding", " while holding") );
 declare problem for held_lock parameters (
   name = "work_under_lock",
   instead_of = "mutex_contention, uneven_work, slower_visits, serial_work, slow_block, work_in_turn",
   root = if(w.top_kind = 'between', "{w.cause}", "{w.top} {w.top_place} {w.cause}"),
   description = if(2 * w.top_inherited > w.top_duration,
                    "{w.late_ranks} waited for {w.blocks} while holding the lock that {w.waiting_ranks} needed in {w.operation}.",
-                   "{w.late_ranks} ran {w.blocks}" + if(contains(w.top, 'between pthread_mutex_unlock') or contains(w.top, 'between pthread_rwlock_unlock') or contains(w.top, 'between mutex::unlock'), ", for a part of it holding", " while holding")
-               + " the lock that {w.waiting_ranks} needed in {w.operation}."),
+                   "{w.late_ranks} ran {w.blocks}{holding} the lock that {w.waiting_ranks} needed in {w.operation}."),
   verdict = if(2 * w.top_inherited > w.top_duration,
                "{w.late_ranks} waited for {w.blocks} while holding the lock that {w.waiting_ranks} needed in {w.operation}: giving it up meanwhile",
-               "{w.late_ranks} ran {w.blocks}" + if(contains(w.top, 'between pthread_mutex_unlock') or contains(w.top, 'between pthread_rwlock_unlock') or contains(w.top, 'between mutex::unlock'), ", for a part of it holding", " while holding")
-               + " the lock that {w.waiting_ranks} needed in {w.operation}: moving that out of the lock"),
+               "{w.late_ranks} ran {w.blocks}{holding} the lock that {w.waiting_ranks} needed in {w.operation}: moving that out of the lock"),
   advice = if(2 * w.top_inherited > w.top_duration, "give up the lock that {w.cause} releases while waiting, or make {w.blocks} shorter",
               "move {w.blocks} out of the lock that {w.cause} releases, or divide what it protects among several locks"),
   duration = w.duration,
