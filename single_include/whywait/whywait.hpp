@@ -18158,16 +18158,24 @@ class sync_call {
     __atomic_store_n(&facts_->open.frame, static_cast<const void*>(nullptr), __ATOMIC_RELEASE);
     open_ = false;
   }
-  /// Reads the clock. Returns whether the wait is long enough for a record; else it is counted.
+  /// Whether code behind this call can be told from code ahead of it only by a record here: much of it ran since the last one, or that
+  /// is the end of a task.
+  bool parts_code() const noexcept {
+    const uint64_t records = at_->syncs.size();
+    if (records == 0) return true;
+    const core::sync_record& last = at_->syncs[records - 1];
+    return last.call == core::mpi_call::omp_task_end || begin_ > last.begin + last.duration + 20 * least_ticks();
+  }
+  /// Reads the clock. Returns whether the wait is long enough for a record, which `always` asks for; else it is counted.
   bool end() noexcept { return end_at(core::cycle_clock::now()); }
-  bool end_at(uint64_t now) noexcept {
+  bool end_at(uint64_t now, bool always = false) noexcept {
     end_ = now > begin_ ? now : begin_;
     withdraw();
     const uint64_t ticks = end_ - begin_;
     record::call_site& site = facts_->sites[site_number()];
     ++site.count;
     site.ticks += ticks;
-    if (ticks >= least_ticks()) return true;
+    if (always || ticks >= least_ticks()) return true;
     detail::count(facts_->short_waits, 1);
     detail::count(facts_->short_ticks, ticks);
     return false;
@@ -20542,6 +20550,7 @@ struct balance_answer {
   bool after = false;  ///< all unmarked code after one call, to whatever call each rank makes next
   bool several = false;  ///< in some epochs another thread spends most time in it
   bool moves = false;  ///< the imbalance lies now here, now there, and evening it out saves clearly more than `saving_ns`
+  bool reused = false;  ///< one of its threads has the number of another one that ended before
   bool bounded = false;  ///< `saving_ns` is at most that: all processors are busy then
   bool region = false;  ///< marked code; neither: start-up, or inside a call
   std::int64_t most_ns = 0;  ///< time of that thread in it
@@ -21375,6 +21384,7 @@ struct outcome {
   std::int64_t clock_violations = 0;  ///< causes that arrived after their waiter had left
   std::int64_t unmatched = 0;  ///< postings without a partner
   std::int64_t fault_ns = 0;   ///< what a page fault takes at least, measured at the end; 0: not measured
+  std::int64_t file_bytes = 0;  ///< that all processes read from and wrote to disks; 0: not known
   base::vector<progress_fact> progress;  ///< empty: no message was found to depend on its partner's calls
   std::int64_t total_ns = 0;  ///< from the first begin to the last end (options::clocks, as all members below)
   compensation without_overhead;
@@ -21392,6 +21402,14 @@ struct outcome {
       factors;  ///< options::maps: the first of them and the network, at other speeds; by block, factor
   run_maps maps;                         ///< options::maps
 };
+
+/// Whether the late side of a wait takes longer in a block mostly because it sleeps there, in a program that uses files: what it waits for
+/// may be a disk that all ranks share, so that dividing the block may save nothing.
+[[gnu::noinline]] inline bool may_wait_for_disk(const explanation& e, const residual_term& t, const outcome& found) noexcept {
+  constexpr std::int64_t least_bytes = 1 << 20;
+  return found.file_bytes >= least_bytes && t.speed_ns > 0 &&
+         2 * parts_of(t, e.counts, found.fault_ns).blocked_ns >= t.speed_ns;
+}
 
 /// Largest saving first; the sends of one block stay together.
 inline void sort_by_saving(base::vector<earlier_send>& sends) {
@@ -22314,10 +22332,10 @@ namespace clocks {
 /// bytes per distinct block.
 class block_balance {
  public:
-  /// Adds what one location of the rank did itself, by block, ascending. `joined`: unmarked code by the keys that join it.
-  /// `regions`: the keys of all marked code, ascending.
+  /// Adds what one location of the rank did itself, by block, ascending; `reused`: as several threads. `joined`: unmarked code by the
+  /// keys that join it. `regions`: the keys of all marked code, ascending.
   void add(explain::thread_of_rank who, const base::pod_vector<explain::block_time>& own, const joined_code& joined,
-           const base::pod_vector<core::stable_key>& regions) {
+           const base::pod_vector<core::stable_key>& regions, bool reused = false) {
     computing here{0, who};
     for (const explain::block_time& b : own) {
       if (b.ns <= 0) continue;
@@ -22326,6 +22344,7 @@ class block_balance {
       e.rank = who.rank;
       e.thread = who.thread;
       e.ranks = 1;
+      e.reused = reused;
       joined.describe(e);
       e.region = !e.unmarked && std::binary_search(regions.begin(), regions.end(), b.block);
       e.most_ns = e.least_ns = e.sum_ns = b.ns;
@@ -22419,6 +22438,7 @@ class block_balance {
             to.piece = e.piece;
             to.pieces = e.pieces;
           }
+          to.reused = to.reused || e.reused;
           to.ranks += e.ranks;
           to.sum_ns += e.sum_ns;
         });
@@ -26490,6 +26510,14 @@ inline active_time active_time_of(const rank_history& rank, const location_histo
   return {walk.begin_ns(), std::max(walk.begin_ns(), last_leave_ns), absent_ns, true};
 }
 
+/// Whether several threads had this number, one after the other. O(n) at most.
+inline bool is_reused(const location_history& here) noexcept {
+  std::uint64_t begun = 0;
+  for (std::uint64_t i = 0; i != here.records.size() && begun < 2; ++i)
+    if (here.records[i].call == core::mpi_call::thread_begin) ++begun;
+  return begun == 2;
+}
+
 }  // namespace explain
 }  // namespace v0
 }  // namespace whywait
@@ -28046,7 +28074,8 @@ class clock_stage final : public explain::rank_clocks {
     base::pod_vector<core::stable_key> regions;
     regions.append(rank_->blocks.data(), rank_->blocks.size());
     small_stable_sort(regions);
-    for (std::size_t l = 0; l != own_.size(); ++l) balance.add(location(l), own_[l], joined_, regions);
+    for (std::size_t l = 0; l != own_.size(); ++l)
+      balance.add(location(l), own_[l], joined_, regions, explain::is_reused(rank_->locations[l]));
     own_ = {};
   }
   /// Reads what `choose_blocks` wrote and measures how the balanced blocks lie in the run. Returns false if there are none.
@@ -28193,7 +28222,7 @@ class clock_stage final : public explain::rank_clocks {
       b.saving_ns = std::min(evened_ns, b.most_ns - block_balance::mean_ns(b));
       // the others' share of a block that they do not run yet
       if (b.among > b.ranks) b.saving_ns = std::min(b.saving_ns, total_ns_ - b.others_ns - block_balance::mean_ns(b));
-      else b.moves = evened_ns > 0 && 5 * evened_ns > 7 * b.saving_ns;
+      else b.moves = b.reused || (evened_ns > 0 && 5 * evened_ns > 7 * b.saving_ns);
     }
     base::small_stable_sort(result.balances, [](const explain::balance_answer& a, const explain::balance_answer& b) {
       return a.saving_ns > b.saving_ns;
@@ -30576,8 +30605,8 @@ inline void add_epoch(delay_costs& run, const delay_costs& epoch) {
 inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
   auto& [waits, meanings, locations, records, waiting_ns, paused_ns, location_ns, longest_ns, clock_violations, unmatched,
-         fault_ns, progress, total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends,
-         removal, no_locks, turns, savings, factors, maps] = run;
+         fault_ns, file_bytes, progress, total_ns, without_overhead, efficiency, critical_path, costs, answers, balances,
+         earlier_sends, removal, no_locks, turns, savings, factors, maps] = run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
   locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
@@ -30588,6 +30617,7 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   clock_violations += epoch.clock_violations;
   unmatched += epoch.unmatched;
   fault_ns = std::max(fault_ns, epoch.fault_ns);
+  file_bytes = std::max(file_bytes, epoch.file_bytes);
   progress = epoch.progress;  // learnt from all epochs so far
   total_ns += epoch.total_ns;
   add_epoch(without_overhead, epoch.without_overhead);
@@ -36204,6 +36234,22 @@ inline bool explains(core::stable_key block, const rules::finding& f, const expl
   return handed_ns > other_ns;
 }
 
+/// Whether threads wait because one of them may wait for a disk in this code.
+[[gnu::noinline]] inline bool may_wait_for_disk(core::stable_key piece, const explain::outcome& found) noexcept {
+  for (const explain::explanation& e : found.waits)
+    for (const explain::residual_term& t : e.residual)
+      if (t.block == piece && 2 * t.total_ns >= e.wait_ns && explain::may_wait_for_disk(e, t, found)) return true;
+  return false;
+}
+
+/// Whether ranks wait until another one calls MPI again, which runs this code meanwhile: divided, its parts call MPI at other times.
+[[gnu::noinline]] inline bool delays_progress(core::stable_key piece, const explain::outcome& found) noexcept {
+  for (const explain::explanation& e : found.waits)
+    if (e.why == explain::pattern::wait_for_progress && top_block(e) == piece && 2000 * e.wait_ns >= found.location_ns)
+      return true;
+  return false;
+}
+
 /// Whether locks were waited for. The clocks keep the order in which they were taken, which a balanced run would not have.
 [[gnu::noinline]] inline bool takes_locks(const explain::outcome& found) noexcept {
   std::int64_t ns = 0;
@@ -36349,7 +36395,7 @@ inline std::string slow_words(const explain::balance_answer& b, const char* one,
   if (of_one) {
     out += "threads of " + base::rank_text(b.rank);
   } else if (b.slow_ranks > listed) {
-    out += "of " + base::count(b.ranks) + " " + nouns;
+    out += "of " + base::count(std::max(b.ranks, b.slow_ranks)) + " " + nouns;
   } else {
     base::pod_vector<std::int32_t> ranks;
     out.clear();
@@ -36472,7 +36518,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     v.rank = b.rank;
     v.thread = b.thread;
     v.ratio = divided ? 0 : slow_ratio(b);
-    if ((v.ratio > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
+    if ((v.ratio > 0 && v.ratio < (is_dealt(b, dealt) ? far_from : least_ratio)) || rule_replaces(b, found, said)) continue;
     // Threads take the work as they come: no thread is slow. Where others wait for it longer than for one slow thread, the slow one
     // changes, and each wait is shared by all once the work is even.
     const double even = (base::ranks_are_threads() || b.moves) && !divided
@@ -36487,8 +36533,10 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
     if (b.after && nearly_all && !computes_more(b, said)) continue;
     v.saving_seconds = (in_turn && !b.moves) || ranks_in_turn ? even : saving;
-    v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && v.saving_seconds <= saving;
-    v.at_least = v.predicted && (b.moves || takes_locks(found));
+    const bool progress = delays_progress(b.piece, found);
+    v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && !(progress && divided) &&
+                  !may_wait_for_disk(b.piece, found) && v.saving_seconds <= saving;
+    v.at_least = v.predicted && (b.moves || progress || takes_locks(found));
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
     const std::string code = code_text(v.where);
     const std::string name = !unmarked           ? (code.empty() ? v.block : base::joined({v.block, " (", code, ")"}))
@@ -36499,9 +36547,9 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const bool one_other = b.ranks - std::max(b.slow_ranks, 1) == 1;
     const bool of_ranks = v.thread != 0 && !base::ranks_are_threads();  // which the other threads of one rank cannot save
     if (by_item) {
-      v.claim =
-          base::joined({divided ? "only " : "", base::rank_text(v.rank, v.thread), divided ? " runs " : " spends most time in ",
-                        whole ? "the code " + between_text(v) : name, ": dividing it among more threads"});
+      v.claim = base::joined({divided ? "only " : "", base::rank_text(v.rank, v.thread),
+                              divided ? " runs " : " spends most time in ", whole ? "the code " + between_text(v) : name,
+                              divided ? ": dividing it between two threads" : ": dividing it among more threads"});
     } else if (divided) {
       v.claim = base::joined(
           {"only ", base::rank_text(v.rank, v.thread), " runs ", name, ": dividing it among all ", base::rank_nouns()});
@@ -36516,8 +36564,9 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                               " times as long as the ", one_other ? "other in " : "others in ", name,
                               of_ranks ? ": balancing it over all ranks' threads" : ": balancing it"});
     }
+    const auto same_claim = [&v](const verdict_entry& x) { return x.claim == v.claim; };
     if (!again) {
-      (in_turn ? moving : all).push_back(std::move(v));
+      if (std::none_of(moving.begin(), moving.end(), same_claim)) (in_turn ? moving : all).push_back(std::move(v));
       continue;
     }
     for (verdict_entry& x : all) {  // code that the compiler has in several places, such as an inlined function
@@ -36547,8 +36596,11 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
   base::vector<verdict_entry> more = kept;  // which cover others
   if (!drowned && static_cast<double>(found.waiting_ns) >= least_waiting * static_cast<double>(found.location_ns))
     add(more, true, std::max(noise, least));
-  more.erase(more.begin(), more.begin() + static_cast<std::ptrdiff_t>(kept.size()));
-  order(more);
+  double most = 0;
+  for (std::size_t i = kept.size(); i != more.size(); ++i) most = std::max(most, more[i].saving_seconds);
+  std::size_t first = kept.size();  // of nearly the same saving: ranks wait longest for it
+  while (first != more.size() && 1.05 * more[first].saving_seconds < most) ++first;
+  more.erase(more.begin(), more.begin() + static_cast<std::ptrdiff_t>(first));
   if (more.empty() && !moving.empty() && moving[0].saving_seconds >= least) more = std::move(moving);
   if (more.empty()) return kept;
   if (kept.empty() && !more[0].of_pattern) return more;
@@ -36676,6 +36728,7 @@ struct run_facts {
   double poll_seconds = 0;  ///< most of one rank: the cost of tests and probes that found nothing
   double compare_seconds = 0;  ///< most of one rank: comparing how full the memory of all ranks is
   std::int64_t first_comers = 0;  ///< wildcard receives served in order of arrival
+  std::int64_t file_bytes = 0;  ///< explain::outcome::file_bytes
   std::string clock;  ///< source of time stamps: "tsc", "clock_gettime"
   double clock_error_seconds = 0;  ///< estimated error between clocks of two ranks; NaN: unknown
   base::vector<std::string> not_counted;  ///< what the machine does not count of code: "instructions", "cycles", ...
@@ -39470,6 +39523,14 @@ class saving_bounds {
     }
     return ns;
   }
+  /// By any change that makes a block shorter: the run is a convex function of its time, so that the second half of it saves no more than the
+  /// first. INT64_MAX: not known.
+  std::int64_t by_speed(core::stable_key block) const noexcept {
+    for (const explain::what_if_answer& a : found_.savings)
+      if (a.question.changes.size() == 1 && a.question.changes[0].block == block)
+        return 2 * std::max<std::int64_t>(0, a.saving_ns);
+    return INT64_MAX;
+  }
   /// Whether the usual change is to spread work over the ranks; otherwise it is to call something earlier.
   static bool spreads_work(explain::pattern why) noexcept {
     using explain::pattern;
@@ -39624,8 +39685,10 @@ class fact_maker {
       : store_(store), found_(found), ranks_(ranks), names_(found, known), program_(program), bounds_(found, program_, ranks) {
     for (const explain::critical_block& c : found.critical_path)
       on_path_.intern(c.block, static_cast<std::uint32_t>(&c - found.critical_path.begin()));
-    for (const explain::balance_answer& b : found.balances)
-      balanced_.intern(b.piece, static_cast<std::uint32_t>(&b - found.balances.begin()));
+    for (const bool whole : {false, true})  // an answer about all unmarked code saves more than its largest piece
+      for (const explain::balance_answer& b : found.balances)
+        if ((b.block == explain::unmarked_key()) == whole)
+          balanced_.intern(b.piece, static_cast<std::uint32_t>(&b - found.balances.begin()));
   }
 
   void make() {
@@ -39762,7 +39825,8 @@ class fact_maker {
     // At most two blocks are named, until they cover three quarters of the delay; more names would not be advice. Code
     // cannot be moved out of an MPI call, so no block is named if the late side was mostly inside one.
     std::string blocks;
-    std::int64_t named = 0, on_path = 0, balanced_ns = 0;  // balanced_ns: saved if the one that saves most were balanced
+    std::int64_t named = 0, on_path = 0, by_speed = 0;
+    std::int64_t balanced_ns = 0;  // saved if the one that saves most were balanced
     int used = 0;
     for (std::size_t i = 0; i < terms.size() && 4 * transfer <= 3 * positive; ++i) {
       if (terms[i]->total_ns <= 0 || kinds[i] == std::string_view("other") || kinds[i] == std::string_view("call") ||
@@ -39774,6 +39838,7 @@ class fact_maker {
       ++used;
       named += terms[i]->total_ns;
       on_path += path_ns(terms[i]->block);
+      by_speed += std::min(bounds_.by_speed(terms[i]->block), INT64_MAX / 4);
       for (const explain::balance_answer& b : found_.balances)
         if (b.piece == terms[i]->block) balanced_ns = std::max(balanced_ns, b.saving_ns);
     }
@@ -39837,6 +39902,7 @@ class fact_maker {
     const std::int64_t woken_ns = path_ns(explain::call_key(e.operation));
     if (locked) avoidable = std::min(avoidable, bounds_.without_locks() + woken_ns + bounds_.by_sharing(terms, kinds));
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
+    if (e.why == explain::pattern::join && used > 0) avoidable = std::min(avoidable, by_speed);
     if (locked) balanced_ns = 0;  // others cannot run it at the same time
     if (shapes_.of_service(e, found_.longest_ns)) avoidable = balanced_ns = 0;
     // Evened out, the block makes another rank late by 1 % of the run or more, which has more of other code.
@@ -39890,9 +39956,11 @@ class fact_maker {
       w.time("code_system", spread.more_system_ns).set("code_faults", spread.more_faults);
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
       w.time("above_mean", above_mean(top, spread, longest_waiter));
-      // Where processors were shared `above_mean` is a bound.
-      w.set("balance_predicted", balance_predicted(top, spread) && !program_.shared_processors);
+      // Where processors were shared, or maybe a disk, `above_mean` is a bound.
+      w.set("balance_predicted",
+            balance_predicted(top, spread) && !program_.shared_processors && !explain::may_wait_for_disk(e, top, found_));
       w.set("balance_moves", balance_predicted(top, spread) && balance_of(top)->moves);
+      w.set("balance_whole", balance_predicted(top, spread) && balance_of(top)->block == explain::unmarked_key());
       set_earlier_sends(w, found_, names_, program_, e, top.block);
       w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)
           .set("top_unit", work ? "units of work" : "visits");
@@ -40405,7 +40473,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean noise code_delay "
        "code_system own_processors "
        "earlier_saving;"
-       "boolean: nonblocking same_site sends_after_work balance_predicted balance_moves earlier_known",
+       "boolean: nonblocking same_site sends_after_work balance_predicted balance_moves balance_whole earlier_known",
        false},
       {"block",
        "number: wait late_rank late_visits waiting_visits ratio share wait_share ranks far_share far_node far_pages_node;"
@@ -43034,9 +43102,10 @@ declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.e
                      if(w.excess = 'work', " (with as many visits, of more instructions each).",
                      if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer)."))))),
   advice = if(w.excess = 'unknown', "if it is the same work on all {w.code_nouns} (WHYWAIT_WORK would tell), find what makes it slower there; else ", "")
-           + if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', "that code", "{w.top}") + " on {w.code_thread} to " + if(w.code_ranks = 2, "the other one", "the other {w.code_nouns}") + ": balance it by cost, not by count",
-              "balance " + if(w.top_kind = 'between', "that code", "{w.top}") + " over the {w.code_nouns}, by cost and not by count"),
-  duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves );
+           + if(w.pattern = 'wait_for_progress', "let {w.late_ranks} call MPI_Test now and then in it, or ", "")
+           + if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " on {w.code_thread} to " + if(w.code_ranks = 2, "the other one", "the other {w.code_nouns}") + ": balance it by cost, not by count",
+              "balance " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " over the {w.code_nouns}, by cost and not by count"),
+  duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves or w.pattern = 'wait_for_progress' );
 declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' or w.excess = 'cycles' or w.excess = 'core' or w.excess = 'frequency' parameters (
   name = "slower_visits",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
@@ -43131,17 +43200,18 @@ declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_r
 
 # All ranks do as much of the block in total, but not at the same time, and each waits for the others in turn: the lead moves.
 # Where the others run the block earlier or later, or not at all, it is run by one after the other. The last thread that comes to a barrier
-# of the C++ library makes another call than the others, so that its code has another name. Waits of some microseconds are the cost of calls.
+# of the C++ library makes another call than the others, so that its code has another name. Waits of some microseconds are the cost of calls,
+# and short ones beside long ones for the same block chance.
 declare composite event varying_block member ( wait as w )
-  when w.lead = 'even' and w.mean >= 5 us and w.operation_call != 'futex wait' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
+  when w.lead = 'even' and w.mean >= 5 us and 3 * w.duration >= w.above_mean and w.operation_call != 'futex wait' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
        and w.top_kind != 'waiting' and w.top_duration - w.top_inherited > 40 % * w.duration;
 declare problem for varying_block when w.top_here >= 50 % and w.top_waiting_amount > 0 parameters (
   name = "slow_block",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_fence, early_wait, condition_variable, thread_barrier, latch, semaphore, future, join",
   root = "{w.top} {w.top_place}",
-  description = "{w.late_ranks} are late in turn because {w.top} takes longer now on one, now on another; in total all ranks spend
+  description = if(w.late_share < 60 %, "{w.late_ranks}", "{w.waiting_ranks}") + " are late in turn because {w.top} takes longer now on one, now on another; in total all ranks spend
                  about as much time in it." + if(w.above_mean < w.noise, " They were ready to run without a processor for as long, which may be the reason.", ""),
-  verdict = if(w.above_mean < w.noise, "", "{w.late_ranks} are late in turn, by how long {w.top} takes: evening it out"),
+  verdict = if(w.above_mean < w.noise, "", if(w.late_share < 60 %, "{w.late_ranks}", "{w.waiting_ranks}") + " are late in turn, by how long {w.top} takes: evening it out"),
   advice = if(w.above_mean < w.noise, "give each rank a processor of its own, or measure where nothing else runs; if it stays, ", "")
             + if(w.top_kind = 'between', "even out that code", "even out {w.top}") + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})") + " from visit to visit; or let
             a rank go on without the late one: " + if(w.threads > 1, "", "receive later, do more work between two messages, or ") + "synchronise less often",
@@ -43185,13 +43255,15 @@ declare problem for wait_at_barrier parameters (
   duration = w.duration,
   saving = w.avoidable );
 
-declare composite event wait_at_nxn member ( wait as w ) when w.pattern = 'wait_at_nxn';
+# Calls for files have a nonblocking form only if they read or write.
+declare composite event wait_at_nxn member ( wait as w ) when w.pattern = 'wait_at_nxn'
+  parameters ( form = if(starts_with(w.operation_call, 'MPI_File_') and not contains(w.operation_call, '_all'), "", "the nonblocking form of {w.operation}") );
 declare problem for wait_at_nxn parameters (
   name = "wait_at_nxn",
   description = "All need data of all in {w.operation}: {w.waiting_ranks} came before {w.late_ranks} and waited.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together, or its nonblocking form,"),
-  advice = if(w.blocks_count = 0, "start the nonblocking form of {w.operation} and do other work until its result is needed",
-           "spread the work of {w.blocks} evenly over the ranks, or start the nonblocking form of {w.operation} and do other work until its result is needed"),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together" + if(form = '', "", ", or its nonblocking form,")),
+  advice = if(w.blocks_count > 0, "spread the work of {w.blocks} evenly over the ranks", if(form = '', "let all ranks come to {w.operation} together", ""))
+           + if(w.blocks_count > 0 and form != '', ", or ", "") + if(form = '', "", "start {form} and do other work until its result is needed"),
   duration = w.duration,
   saving = w.avoidable );
 
@@ -43229,10 +43301,12 @@ declare problem for early_scan parameters (
 declare composite event wait_at_create member ( wait as w ) when w.pattern = 'wait_at_create';
 declare problem for wait_at_create parameters (
   name = "wait_at_create",
-  description = "{w.operation} makes a communicator or window with all ranks: {w.waiting_ranks} came before {w.late_ranks}.",
+  description = "{w.operation} " + if(w.operation_call = 'MPI_File_close', "closes a file", if(w.operation_call = 'MPI_File_open', "opens a file", "makes a communicator or window"))
+                + " with all ranks: {w.waiting_ranks} came before {w.late_ranks}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": calling it where all arrive together"),
-  advice = if(w.blocks_count = 0, "make it once, where all ranks arrive together",
-           "call {w.operation} once, ahead of {w.blocks}, or spread that work evenly over the ranks"),
+  advice = if(w.operation_call = 'MPI_File_close', if(w.blocks_count = 0, "close it where all ranks arrive together", "spread the work of {w.blocks} evenly over the ranks"),
+           if(w.blocks_count = 0, "make it once, where all ranks arrive together",
+              "call {w.operation} once, ahead of {w.blocks}, or spread that work evenly over the ranks")),
   duration = w.duration,
   saving = w.avoidable );
 
@@ -43426,7 +43500,8 @@ declare problem for late_sender parameters (
   saving = if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), w.shorter, w.avoidable) );
 
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
-# would travel while all work. What that saves is known from the virtual clocks.
+# would travel while all work. What that saves at most is known from the virtual clocks: where the library sends large messages only inside
+# calls, ranks wait for each other's next call.
 declare composite event send_after_work member ( wait as w )
   when w.pattern = 'late_sender' and w.lead = 'even' and w.earlier_share >= 2 % and w.earlier_in_turn >= 50 %
        and w.earlier_indirect <= 50 % and w.top_kind != 'waiting';
@@ -43438,8 +43513,9 @@ declare problem for send_after_work parameters (
   verdict = if(w.earlier_saving < w.noise, "", "{w.earlier_ranks} waited for messages that are sent only after {w.top}"
             + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
             + ": calling {w.earlier_sends} ahead of it, if the messages do not depend on it,"),
-  advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + " if the messages do not depend on it",
-  duration = w.duration, saving = w.earlier_saving, predicted = true );
+  advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + " if the messages do not depend on it
+            (large ones may leave only while both ranks are inside MPI)",
+  duration = w.duration, saving = w.earlier_saving );
 
 declare composite event late_receiver member ( wait as w ) when w.pattern = 'late_receiver';
 declare problem for late_receiver parameters (
@@ -43674,18 +43750,19 @@ declare problem for turns parameters (
 
 # A thread of a team runs code for all, and which one it is does not matter.
 declare composite event single member ( wait as w )
-  when w.pattern = 'thread_barrier' and w.threads > 1 and w.top_kind = 'between' and w.cause_call != 'end of omp task'
-       and contains(w.top, 'between omp single');
+  when w.threads > 1 and w.top_kind = 'between'
+       and ((w.pattern = 'thread_barrier' and w.cause_call != 'end of omp task' and contains(w.top, 'between omp single'))
+            or (w.pattern = 'latch' and w.cause_call = 'omp task'));
 declare problem for single parameters (
   name = "single_work",
-  instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn, thread_barrier",
+  instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn, thread_barrier, latch",
   root = "{w.top}",
   description = "one thread runs {w.top} for " + if(w.threads = 2, "both", "all {w.threads}") + " threads, while " + if(w.threads = 2, "the other one waits", "the others wait") + " in {w.operation}.",
   verdict = "one thread at a time runs {w.top} while the others wait: dividing it among all threads",
   advice = "divide that code among the threads (omp for, omp taskloop), make it shorter, or give the others work that does not need its
             result (nowait)",
   duration = w.duration,
-  saving = w.top_duration / w.threads );
+  saving = if(w.pattern = 'latch', w.all_shapes, w.top_duration) / w.threads );
 
 # The last tasks of a team: a thread that has none left can only wait.
 declare composite event last_tasks member ( wait as w ) when w.pattern = 'thread_barrier' and w.threads > 1 and w.cause_call = 'end of omp task';
@@ -60427,6 +60504,45 @@ class run_profile {
 
 #endif
 
+// ---- whywait/finalize/fault_cost.hpp
+#ifndef WHYWAIT_FINALIZE_FAULT_COST_HPP
+#define WHYWAIT_FINALIZE_FAULT_COST_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// What a page fault takes here and now: the mean of 1,024 fresh pages, which are mapped and given back. 0.3 ms; on virtual
+/// machines up to 20 ms, where a fault may take 15 us, half of which the kernel takes for the program's own time.
+inline std::int64_t cost_of_fault_ns() noexcept {
+  constexpr std::size_t pages = 1024;
+  const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  timespec begin, end;
+  if (::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin) != 0) return 0;
+  void* const at = ::mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return 0;
+  ::madvise(at, pages * page, MADV_NOHUGEPAGE);
+  for (std::size_t i = 0; i != pages; ++i) static_cast<volatile char*>(at)[i * page] = 1;
+  ::munmap(at, pages * page);
+  if (::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end) != 0) return 0;
+  const std::int64_t ns = (std::int64_t(end.tv_sec) - begin.tv_sec) * 1000000000 + end.tv_nsec - begin.tv_nsec;
+  return std::max<std::int64_t>(0, ns) / static_cast<std::int64_t>(pages);
+}
+
+/// What this process read from disks and wrote to files on disks, as the kernel counts it: not what was in its cache, nor what is in files of
+/// the memory.
+inline std::int64_t file_bytes_of_process() noexcept {
+  rusage used;
+  constexpr std::int64_t block = 512;
+  return ::getrusage(RUSAGE_SELF, &used) == 0 ? block * (std::int64_t{used.ru_inblock} + used.ru_oublock) : 0;
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/finalize/late_start.hpp
 #ifndef WHYWAIT_FINALIZE_LATE_START_HPP
 #define WHYWAIT_FINALIZE_LATE_START_HPP
@@ -60754,7 +60870,7 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
   const bool several = __atomic_load_n(&process.several, __ATOMIC_ACQUIRE);
   struct {
     std::uint64_t calls, lost, mismatches, full, unordered, first_comers, several, unseen_threads;
-    std::int64_t other_threads, other_ns;
+    std::int64_t other_threads, other_ns, file_bytes;
     std::uint64_t openmp[core::openmp_part::count_];  // ranks that used them
   } counts = {all.calls,
               all.lost_records + all.lost_steps,
@@ -60766,6 +60882,7 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
               several && !process.uses_threads && process.registry->interposed.active == 0 ? 1u : 0u,
               0,
               0,
+              file_bytes_of_process(),
               {}};
   const other_threads others = other_threads::of(*process.registry);
   counts.other_threads = std::max<std::int64_t>(0, others.count - before.joined_threads);
@@ -60819,6 +60936,7 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
   facts.other_threads = counts.other_threads;
   facts.other_thread_seconds = base::seconds_of(counts.other_ns);
   facts.first_comers = static_cast<std::int64_t>(counts.first_comers);
+  facts.file_bytes = counts.file_bytes;
   facts.clock = core::cycle_clock::used() != core::clock_source::monotonic ? "cycle counter" : "CLOCK_MONOTONIC";
   facts.clock_error_seconds = worst_error_ns * 1e-9;
   reports::add_settings(facts);
@@ -62063,37 +62181,6 @@ inline bool at_epoch(mpi::state& process, mpi::thread_state& thread, const mpi::
 
 #endif
 
-// ---- whywait/finalize/fault_cost.hpp
-#ifndef WHYWAIT_FINALIZE_FAULT_COST_HPP
-#define WHYWAIT_FINALIZE_FAULT_COST_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace finalize {
-
-/// What a page fault takes here and now: the mean of 1,024 fresh pages, which are mapped and given back. 0.3 ms; on virtual
-/// machines up to 20 ms, where a fault may take 15 us, half of which the kernel takes for the program's own time.
-inline std::int64_t cost_of_fault_ns() noexcept {
-  constexpr std::size_t pages = 1024;
-  const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  timespec begin, end;
-  if (::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin) != 0) return 0;
-  void* const at = ::mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (at == MAP_FAILED) return 0;
-  ::madvise(at, pages * page, MADV_NOHUGEPAGE);
-  for (std::size_t i = 0; i != pages; ++i) static_cast<volatile char*>(at)[i * page] = 1;
-  ::munmap(at, pages * page);
-  if (::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end) != 0) return 0;
-  const std::int64_t ns = (std::int64_t(end.tv_sec) - begin.tv_sec) * 1000000000 + end.tv_nsec - begin.tv_nsec;
-  return std::max<std::int64_t>(0, ns) / static_cast<std::int64_t>(pages);
-}
-
-}  // namespace finalize
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/report/trace_json.hpp
 #ifndef WHYWAIT_REPORT_TRACE_JSON_HPP
 #define WHYWAIT_REPORT_TRACE_JSON_HPP
@@ -63049,6 +63136,7 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   rules::evaluation advice;
   if (process.rank == 0) {
     found.fault_ns = cost_of_fault_ns();
+    found.file_bytes = facts.file_bytes;
     const bool shared = reports::shares_processors(unknown, base::seconds_of(found.location_ns));
     const bool useful_known = !reports::polls_matter(unknown, base::seconds_of(found.location_ns));
     advice = advise(process.registry->config.rules, found, names, std::move(contributions), shared, useful_known,
@@ -65914,6 +66002,7 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   base::names names = names_here.names_of(known);
   names.clear_needless_callers();
   found.fault_ns = finalize::cost_of_fault_ns();
+  found.file_bytes = finalize::file_bytes_of_process();
   rules::evaluation advice = finalize::advise(registry.config.rules, found, names, std::move(contributions), false, false,
                                               sharing, facts, most_divided_ns(found, used));
   reports::result result = reports::assemble(found, names, std::move(facts), advice);

@@ -23,10 +23,10 @@ namespace clocks {
 /// bytes per distinct block.
 class block_balance {
  public:
-  /// Adds what one location of the rank did itself, by block, ascending. `joined`: unmarked code by the keys that join it.
-  /// `regions`: the keys of all marked code, ascending.
+  /// Adds what one location of the rank did itself, by block, ascending; `reused`: as several threads. `joined`: unmarked code by the
+  /// keys that join it. `regions`: the keys of all marked code, ascending.
   void add(explain::thread_of_rank who, const base::pod_vector<explain::block_time>& own, const joined_code& joined,
-           const base::pod_vector<core::stable_key>& regions) {
+           const base::pod_vector<core::stable_key>& regions, bool reused = false) {
     computing here{0, who};
     for (const explain::block_time& b : own) {
       if (b.ns <= 0) continue;
@@ -35,6 +35,7 @@ class block_balance {
       e.rank = who.rank;
       e.thread = who.thread;
       e.ranks = 1;
+      e.reused = reused;
       joined.describe(e);
       e.region = !e.unmarked && std::binary_search(regions.begin(), regions.end(), b.block);
       e.most_ns = e.least_ns = e.sum_ns = b.ns;
@@ -128,6 +129,7 @@ class block_balance {
             to.piece = e.piece;
             to.pieces = e.pieces;
           }
+          to.reused = to.reused || e.reused;
           to.ranks += e.ranks;
           to.sum_ns += e.sum_ns;
         });

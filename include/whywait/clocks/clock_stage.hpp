@@ -12,6 +12,7 @@
 #include <whywait/clocks/delay_costs.hpp>
 #include <whywait/clocks/further_speeds.hpp>
 #include <whywait/clocks/slow_ranks.hpp>
+#include <whywait/explain/active_time.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/merging.hpp>
 
@@ -124,7 +125,8 @@ class clock_stage final : public explain::rank_clocks {
     base::pod_vector<core::stable_key> regions;
     regions.append(rank_->blocks.data(), rank_->blocks.size());
     small_stable_sort(regions);
-    for (std::size_t l = 0; l != own_.size(); ++l) balance.add(location(l), own_[l], joined_, regions);
+    for (std::size_t l = 0; l != own_.size(); ++l)
+      balance.add(location(l), own_[l], joined_, regions, explain::is_reused(rank_->locations[l]));
     own_ = {};
   }
   /// Reads what `choose_blocks` wrote and measures how the balanced blocks lie in the run. Returns false if there are none.
@@ -271,7 +273,7 @@ class clock_stage final : public explain::rank_clocks {
       b.saving_ns = std::min(evened_ns, b.most_ns - block_balance::mean_ns(b));
       // the others' share of a block that they do not run yet
       if (b.among > b.ranks) b.saving_ns = std::min(b.saving_ns, total_ns_ - b.others_ns - block_balance::mean_ns(b));
-      else b.moves = evened_ns > 0 && 5 * evened_ns > 7 * b.saving_ns;
+      else b.moves = b.reused || (evened_ns > 0 && 5 * evened_ns > 7 * b.saving_ns);
     }
     base::small_stable_sort(result.balances, [](const explain::balance_answer& a, const explain::balance_answer& b) {
       return a.saving_ns > b.saving_ns;

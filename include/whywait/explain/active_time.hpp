@@ -34,6 +34,14 @@ inline active_time active_time_of(const rank_history& rank, const location_histo
   return {walk.begin_ns(), std::max(walk.begin_ns(), last_leave_ns), absent_ns, true};
 }
 
+/// Whether several threads had this number, one after the other. O(n) at most.
+inline bool is_reused(const location_history& here) noexcept {
+  std::uint64_t begun = 0;
+  for (std::uint64_t i = 0; i != here.records.size() && begun < 2; ++i)
+    if (here.records[i].call == core::mpi_call::thread_begin) ++begun;
+  return begun == 2;
+}
+
 }  // namespace explain
 }  // namespace v0
 }  // namespace whywait

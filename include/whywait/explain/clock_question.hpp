@@ -65,6 +65,7 @@ struct balance_answer {
   bool after = false;  ///< all unmarked code after one call, to whatever call each rank makes next
   bool several = false;  ///< in some epochs another thread spends most time in it
   bool moves = false;  ///< the imbalance lies now here, now there, and evening it out saves clearly more than `saving_ns`
+  bool reused = false;  ///< one of its threads has the number of another one that ended before
   bool bounded = false;  ///< `saving_ns` is at most that: all processors are busy then
   bool region = false;  ///< marked code; neither: start-up, or inside a call
   std::int64_t most_ns = 0;  ///< time of that thread in it

@@ -331,6 +331,7 @@ struct outcome {
   std::int64_t clock_violations = 0;  ///< causes that arrived after their waiter had left
   std::int64_t unmatched = 0;  ///< postings without a partner
   std::int64_t fault_ns = 0;   ///< what a page fault takes at least, measured at the end; 0: not measured
+  std::int64_t file_bytes = 0;  ///< that all processes read from and wrote to disks; 0: not known
   base::vector<progress_fact> progress;  ///< empty: no message was found to depend on its partner's calls
   std::int64_t total_ns = 0;  ///< from the first begin to the last end (options::clocks, as all members below)
   compensation without_overhead;
@@ -348,6 +349,14 @@ struct outcome {
       factors;  ///< options::maps: the first of them and the network, at other speeds; by block, factor
   run_maps maps;                         ///< options::maps
 };
+
+/// Whether the late side of a wait takes longer in a block mostly because it sleeps there, in a program that uses files: what it waits for
+/// may be a disk that all ranks share, so that dividing the block may save nothing.
+[[gnu::noinline]] inline bool may_wait_for_disk(const explanation& e, const residual_term& t, const outcome& found) noexcept {
+  constexpr std::int64_t least_bytes = 1 << 20;
+  return found.file_bytes >= least_bytes && t.speed_ns > 0 &&
+         2 * parts_of(t, e.counts, found.fault_ns).blocked_ns >= t.speed_ns;
+}
 
 /// Largest saving first; the sends of one block stay together.
 inline void sort_by_saving(base::vector<earlier_send>& sends) {

@@ -69,6 +69,7 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   rules::evaluation advice;
   if (process.rank == 0) {
     found.fault_ns = cost_of_fault_ns();
+    found.file_bytes = facts.file_bytes;
     const bool shared = reports::shares_processors(unknown, base::seconds_of(found.location_ns));
     const bool useful_known = !reports::polls_matter(unknown, base::seconds_of(found.location_ns));
     advice = advise(process.registry->config.rules, found, names, std::move(contributions), shared, useful_known,

@@ -139,7 +139,7 @@ inline std::string slow_words(const explain::balance_answer& b, const char* one,
   if (of_one) {
     out += "threads of " + base::rank_text(b.rank);
   } else if (b.slow_ranks > listed) {
-    out += "of " + base::count(b.ranks) + " " + nouns;
+    out += "of " + base::count(std::max(b.ranks, b.slow_ranks)) + " " + nouns;
   } else {
     base::pod_vector<std::int32_t> ranks;
     out.clear();
@@ -262,7 +262,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     v.rank = b.rank;
     v.thread = b.thread;
     v.ratio = divided ? 0 : slow_ratio(b);
-    if ((v.ratio > 0 && v.ratio < least_ratio) || rule_replaces(b, found, said)) continue;
+    if ((v.ratio > 0 && v.ratio < (is_dealt(b, dealt) ? far_from : least_ratio)) || rule_replaces(b, found, said)) continue;
     // Threads take the work as they come: no thread is slow. Where others wait for it longer than for one slow thread, the slow one
     // changes, and each wait is shared by all once the work is even.
     const double even = (base::ranks_are_threads() || b.moves) && !divided
@@ -277,8 +277,10 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
     if (b.after && nearly_all && !computes_more(b, said)) continue;
     v.saving_seconds = (in_turn && !b.moves) || ranks_in_turn ? even : saving;
-    v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && v.saving_seconds <= saving;
-    v.at_least = v.predicted && (b.moves || takes_locks(found));
+    const bool progress = delays_progress(b.piece, found);
+    v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && !(progress && divided) &&
+                  !may_wait_for_disk(b.piece, found) && v.saving_seconds <= saving;
+    v.at_least = v.predicted && (b.moves || progress || takes_locks(found));
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
     const std::string code = code_text(v.where);
     const std::string name = !unmarked           ? (code.empty() ? v.block : base::joined({v.block, " (", code, ")"}))
@@ -289,9 +291,9 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const bool one_other = b.ranks - std::max(b.slow_ranks, 1) == 1;
     const bool of_ranks = v.thread != 0 && !base::ranks_are_threads();  // which the other threads of one rank cannot save
     if (by_item) {
-      v.claim =
-          base::joined({divided ? "only " : "", base::rank_text(v.rank, v.thread), divided ? " runs " : " spends most time in ",
-                        whole ? "the code " + between_text(v) : name, ": dividing it among more threads"});
+      v.claim = base::joined({divided ? "only " : "", base::rank_text(v.rank, v.thread),
+                              divided ? " runs " : " spends most time in ", whole ? "the code " + between_text(v) : name,
+                              divided ? ": dividing it between two threads" : ": dividing it among more threads"});
     } else if (divided) {
       v.claim = base::joined(
           {"only ", base::rank_text(v.rank, v.thread), " runs ", name, ": dividing it among all ", base::rank_nouns()});
@@ -306,8 +308,9 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                               " times as long as the ", one_other ? "other in " : "others in ", name,
                               of_ranks ? ": balancing it over all ranks' threads" : ": balancing it"});
     }
+    const auto same_claim = [&v](const verdict_entry& x) { return x.claim == v.claim; };
     if (!again) {
-      (in_turn ? moving : all).push_back(std::move(v));
+      if (std::none_of(moving.begin(), moving.end(), same_claim)) (in_turn ? moving : all).push_back(std::move(v));
       continue;
     }
     for (verdict_entry& x : all) {  // code that the compiler has in several places, such as an inlined function
@@ -337,8 +340,11 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
   base::vector<verdict_entry> more = kept;  // which cover others
   if (!drowned && static_cast<double>(found.waiting_ns) >= least_waiting * static_cast<double>(found.location_ns))
     add(more, true, std::max(noise, least));
-  more.erase(more.begin(), more.begin() + static_cast<std::ptrdiff_t>(kept.size()));
-  order(more);
+  double most = 0;
+  for (std::size_t i = kept.size(); i != more.size(); ++i) most = std::max(most, more[i].saving_seconds);
+  std::size_t first = kept.size();  // of nearly the same saving: ranks wait longest for it
+  while (first != more.size() && 1.05 * more[first].saving_seconds < most) ++first;
+  more.erase(more.begin(), more.begin() + static_cast<std::ptrdiff_t>(first));
   if (more.empty() && !moving.empty() && moving[0].saving_seconds >= least) more = std::move(moving);
   if (more.empty()) return kept;
   if (kept.empty() && !more[0].of_pattern) return more;

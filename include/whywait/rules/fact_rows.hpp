@@ -37,8 +37,10 @@ class fact_maker {
       : store_(store), found_(found), ranks_(ranks), names_(found, known), program_(program), bounds_(found, program_, ranks) {
     for (const explain::critical_block& c : found.critical_path)
       on_path_.intern(c.block, static_cast<std::uint32_t>(&c - found.critical_path.begin()));
-    for (const explain::balance_answer& b : found.balances)
-      balanced_.intern(b.piece, static_cast<std::uint32_t>(&b - found.balances.begin()));
+    for (const bool whole : {false, true})  // an answer about all unmarked code saves more than its largest piece
+      for (const explain::balance_answer& b : found.balances)
+        if ((b.block == explain::unmarked_key()) == whole)
+          balanced_.intern(b.piece, static_cast<std::uint32_t>(&b - found.balances.begin()));
   }
 
   void make() {
@@ -175,7 +177,8 @@ class fact_maker {
     // At most two blocks are named, until they cover three quarters of the delay; more names would not be advice. Code
     // cannot be moved out of an MPI call, so no block is named if the late side was mostly inside one.
     std::string blocks;
-    std::int64_t named = 0, on_path = 0, balanced_ns = 0;  // balanced_ns: saved if the one that saves most were balanced
+    std::int64_t named = 0, on_path = 0, by_speed = 0;
+    std::int64_t balanced_ns = 0;  // saved if the one that saves most were balanced
     int used = 0;
     for (std::size_t i = 0; i < terms.size() && 4 * transfer <= 3 * positive; ++i) {
       if (terms[i]->total_ns <= 0 || kinds[i] == std::string_view("other") || kinds[i] == std::string_view("call") ||
@@ -187,6 +190,7 @@ class fact_maker {
       ++used;
       named += terms[i]->total_ns;
       on_path += path_ns(terms[i]->block);
+      by_speed += std::min(bounds_.by_speed(terms[i]->block), INT64_MAX / 4);
       for (const explain::balance_answer& b : found_.balances)
         if (b.piece == terms[i]->block) balanced_ns = std::max(balanced_ns, b.saving_ns);
     }
@@ -250,6 +254,7 @@ class fact_maker {
     const std::int64_t woken_ns = path_ns(explain::call_key(e.operation));
     if (locked) avoidable = std::min(avoidable, bounds_.without_locks() + woken_ns + bounds_.by_sharing(terms, kinds));
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
+    if (e.why == explain::pattern::join && used > 0) avoidable = std::min(avoidable, by_speed);
     if (locked) balanced_ns = 0;  // others cannot run it at the same time
     if (shapes_.of_service(e, found_.longest_ns)) avoidable = balanced_ns = 0;
     // Evened out, the block makes another rank late by 1 % of the run or more, which has more of other code.
@@ -303,9 +308,11 @@ class fact_maker {
       w.time("code_system", spread.more_system_ns).set("code_faults", spread.more_faults);
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
       w.time("above_mean", above_mean(top, spread, longest_waiter));
-      // Where processors were shared `above_mean` is a bound.
-      w.set("balance_predicted", balance_predicted(top, spread) && !program_.shared_processors);
+      // Where processors were shared, or maybe a disk, `above_mean` is a bound.
+      w.set("balance_predicted",
+            balance_predicted(top, spread) && !program_.shared_processors && !explain::may_wait_for_disk(e, top, found_));
       w.set("balance_moves", balance_predicted(top, spread) && balance_of(top)->moves);
+      w.set("balance_whole", balance_predicted(top, spread) && balance_of(top)->block == explain::unmarked_key());
       set_earlier_sends(w, found_, names_, program_, e, top.block);
       w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)
           .set("top_unit", work ? "units of work" : "visits");

@@ -154,16 +154,24 @@ class sync_call {
     __atomic_store_n(&facts_->open.frame, static_cast<const void*>(nullptr), __ATOMIC_RELEASE);
     open_ = false;
   }
-  /// Reads the clock. Returns whether the wait is long enough for a record; else it is counted.
+  /// Whether code behind this call can be told from code ahead of it only by a record here: much of it ran since the last one, or that
+  /// is the end of a task.
+  bool parts_code() const noexcept {
+    const uint64_t records = at_->syncs.size();
+    if (records == 0) return true;
+    const core::sync_record& last = at_->syncs[records - 1];
+    return last.call == core::mpi_call::omp_task_end || begin_ > last.begin + last.duration + 20 * least_ticks();
+  }
+  /// Reads the clock. Returns whether the wait is long enough for a record, which `always` asks for; else it is counted.
   bool end() noexcept { return end_at(core::cycle_clock::now()); }
-  bool end_at(uint64_t now) noexcept {
+  bool end_at(uint64_t now, bool always = false) noexcept {
     end_ = now > begin_ ? now : begin_;
     withdraw();
     const uint64_t ticks = end_ - begin_;
     record::call_site& site = facts_->sites[site_number()];
     ++site.count;
     site.ticks += ticks;
-    if (ticks >= least_ticks()) return true;
+    if (always || ticks >= least_ticks()) return true;
     detail::count(facts_->short_waits, 1);
     detail::count(facts_->short_ticks, ticks);
     return false;

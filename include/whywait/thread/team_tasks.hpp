@@ -55,13 +55,13 @@ inline uint32_t in_barrier(const team& t) noexcept {
   return some != 0 || n == 0 || __atomic_load_n(&t.left, __ATOMIC_RELAXED) == n / members ? some : members;
 }
 
-/// A wait of the calling thread since `here.begun`.
-inline void store_task_wait(team_thread& here, const void* object, uint64_t cause) noexcept {
+/// A wait of the calling thread since `here.begun`. `ends`: it goes on behind it.
+inline void store_task_wait(team_thread& here, const void* object, uint64_t cause, bool ends) noexcept {
   const sync_site site = team_site(core::mpi_call::omp_taskwait, here.place);
   sync_call call(site);
   if (!call) return;
   call.begin_at(here.begun);
-  store_wait(call, core::cycle_clock::now(), object, -1, -1, cause);
+  store_wait(call, core::cycle_clock::now(), object, -1, -1, cause, ends && call.parts_code());
 }
 
 }  // namespace detail
@@ -128,7 +128,8 @@ inline before_task begin_task(const team_task& task) noexcept {
     before.waited = true;
     __atomic_fetch_add(&t->busy, 1u, __ATOMIC_RELAXED);
     const bool own = task.at_once && task.parent != nullptr;
-    detail::store_task_wait(here, own ? static_cast<const void*>(task.parent) : t, own ? task.parent->ended : task.created);
+    detail::store_task_wait(here, own ? static_cast<const void*>(task.parent) : t, own ? task.parent->ended : task.created,
+                            false);
   }
   here.current = t;
   here.begun = here.wanted = 0;
@@ -186,19 +187,24 @@ inline void end_task(const team_task& task, const before_task& before, uint64_t 
 inline bool want_tasks(const sync_site& site, task_set* set, bool all = true) noexcept {
   team_thread& here = this_thread_in_team();
   team* const t = here.current;
-  if (set == nullptr || t == nullptr || !t->counts() || __atomic_load_n(&set->users, __ATOMIC_RELAXED) < 2) return false;
+  if (set == nullptr || t == nullptr || !t->counts()) return false;
+  here.place = site.address;
+  here.begun = core::cycle_clock::now();
+  if (__atomic_load_n(&set->users, __ATOMIC_RELAXED) < 2) {
+    detail::store_task_wait(here, set, 0, true);
+    here.begun = 0;
+    return false;
+  }
   __atomic_store_n(&set->ended, uint64_t(0), __ATOMIC_RELAXED);
   __atomic_store_n(&set->waits, all ? detail::wait_for_all : detail::wait_for_some, __ATOMIC_SEQ_CST);
   __atomic_fetch_add(&t->task_waits, 1u, __ATOMIC_RELAXED);
-  here.place = site.address;
-  here.begun = core::cycle_clock::now();
   return true;
 }
 inline void have_tasks(task_set* set) noexcept {
   team_thread& here = this_thread_in_team();
   __atomic_fetch_sub(&here.current->task_waits, 1u, __ATOMIC_RELAXED);
   __atomic_store_n(&set->waits, 0u, __ATOMIC_RELAXED);
-  if (here.begun != 0) detail::store_task_wait(here, set, __atomic_load_n(&set->ended, __ATOMIC_ACQUIRE));
+  if (here.begun != 0) detail::store_task_wait(here, set, __atomic_load_n(&set->ended, __ATOMIC_ACQUIRE), true);
   here.begun = 0;
 }
 

@@ -154,10 +154,10 @@ inline void set_idle(record::location& at, const void* address, uint64_t since) 
   __atomic_store_n(&open.frame, static_cast<const void*>(no_frame), __ATOMIC_RELEASE);
 }
 
-/// Stores the wait that `call` has begun, up to `now`. Returns whether it left a record.
-inline bool store_wait(sync_call& call, uint64_t now, const void* object, int32_t phase, int32_t members,
-                       uint64_t cause) noexcept {
-  if (!call.end_at(now)) return false;
+/// Stores the wait that `call` has begun, up to `now`; `always`: also a short one. Returns whether it left a record.
+inline bool store_wait(sync_call& call, uint64_t now, const void* object, int32_t phase, int32_t members, uint64_t cause,
+                       bool always = false) noexcept {
+  if (!call.end_at(now, always)) return false;
   core::sync_record* const r = call.store_wait(0);
   if (r == nullptr) return false;
   r->bytes = reinterpret_cast<uintptr_t>(object);

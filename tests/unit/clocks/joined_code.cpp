@@ -248,6 +248,31 @@ TEST_CASE(
   CHECK(candidates({table(0, 0, 0), table(1, 0, 100), table(2, 0, 0)}).size() == 0);
 }
 
+TEST_CASE("a block of threads that share one number is known as that, on all ranks") {
+  const auto reused = [](bool first, bool second) {
+    clocks::block_balance all, other;
+    const core::stable_key block = core::key_of("solve");
+    base::pod_vector<explain::block_time> slow, fast;
+    slow.push_back({block, 400, 4});
+    fast.push_back({block, 100, 4});
+    base::pod_vector<core::stable_key> regions;
+    regions.push_back(block);
+    clocks::joined_code joined;
+    all.add({0, 0}, slow, joined, regions, first);
+    other.add({1, 0}, fast, joined, regions, second);
+    base::packet out;
+    other.write(out);
+    base::packet_reader in(out.data(), out.size());
+    all.join(in);
+    const base::pod_vector<explain::balance_answer> found = all.candidates(8);
+    REQUIRE(found.size() == 1);
+    return found[0].reused;
+  };
+  CHECK(!reused(false, false));
+  CHECK(reused(true, false));
+  CHECK(reused(false, true));
+}
+
 TEST_CASE("unmarked code that only one rank runs is divided among all, unless others may run it between other calls") {
   functions_by_name names;
   struct piece {

@@ -196,7 +196,7 @@ TEST_CASE("code whose results other threads wait for one by one is divided among
     return first_sentence(reports::assemble(found, names(), run, {}));
   };
   const std::string items =
-      "only thread 3 runs compute_interior (halo.cpp:88): dividing it among more threads would shorten the run by up to ";
+      "only thread 3 runs compute_interior (halo.cpp:88): dividing it between two threads would shorten the run by up to ";
   CHECK(sentence_with(explain::pattern::condition_variable, 0) == items + "2.5 s of 10 s");
   CHECK(sentence_with(explain::pattern::future, 4) == items + "4.0 s of 10 s");
   CHECK(sentence_with(explain::pattern::semaphore, 1) == items + "2.5 s of 10 s");
@@ -210,6 +210,7 @@ TEST_CASE("threads that take work as they come are not named; that they differ i
   const whywait::base::rank_noun_scope threads(true);
   explain::balance_answer b = balance_of(compute, 3, 8, 6, 20, 1.5);
   b.moves = true;
+  CHECK(with({b, b}).verdict.size() == 1);
   CHECK(first_sentence(with({b})) ==
         "now one thread, now another takes longer in compute_interior (halo.cpp:88): evening that out would shorten the run by "
         "at least 1.5 s of 10 s");
@@ -253,6 +254,76 @@ TEST_CASE("a rule about the same block, or the same rank, replaces the verdict o
       said);
   REQUIRE(r.verdict.size() == 2);
   CHECK(r.verdict[1].rank == 2);
+}
+
+TEST_CASE("of patterns that save nearly the same the one that ranks wait longest for is the verdict") {
+  const auto first = [](double larger) {
+    rules::evaluation said;
+    said.waits.resize(2);
+    said.waits[0].list.push_back(
+        finding_of("ranks 1-3 waited for messages of rank 0: sending them earlier", 2, {}, "late_sender"));
+    said.waits[1].list.push_back(finding_of("rank 0 waited for ranks 1-3: evening that out", larger, {}, "wait_at_nxn"));
+    for (rules::wait_advice& w : said.waits) w.list[0].of_pattern = true;
+    reports::result r = with({}, said);
+    return r.verdict.empty() ? std::string() : r.verdict[0].problem;
+  };
+  CHECK(first(2.09) == "late_sender");
+  CHECK(first(2.11) == "wait_at_nxn");
+}
+
+TEST_CASE("where ranks wait for progress or maybe for a disk, the clocks only know a bound") {
+  const auto sentence_with = [](explain::pattern why, std::int32_t among, std::int64_t file_bytes, std::int64_t blocked_ns) {
+    explain::explanation waits = late_sender();  // above all for compute_interior
+    waits.why = why;
+    explain::residual_term* top = &waits.residual[0];
+    for (explain::residual_term& t : waits.residual)
+      if (t.total_ns > top->total_ns) top = &t;
+    top->causer_visits = top->waiter_visits = 100;
+    top->causer_ns = 3 * second;
+    top->waiter_ns = second;
+    top->speed_ns = 3 * second;
+    explain::counted_block counted;
+    counted.block = top->block;
+    counted.causer_ns = top->causer_ns;
+    counted.waiter_ns = top->waiter_ns;
+    for (auto* const side : {&counted.counts.causer, &counted.counts.waiter}) {
+      const std::int64_t all_ns = side == &counted.counts.causer ? top->causer_ns : top->waiter_ns;
+      (*side)[whywait::core::code_count::read_ns] = all_ns;
+      (*side)[whywait::core::code_count::blocked_ns] = side == &counted.counts.causer ? blocked_ns : 0;
+      (*side)[whywait::core::code_count::ran_ns] = all_ns - (*side)[whywait::core::code_count::blocked_ns];
+    }
+    waits.counts.push_back(counted);
+    explain::outcome found = outcome({waits}, 8, 10 * second);
+    found.total_ns = 10 * second;
+    found.file_bytes = file_bytes;
+    found.balances = {balance_of(compute, 3, among == 8 ? 8 : 1, 6, among == 8 ? 20 : 6, 1.5)};
+    found.balances[0].among = 8;
+    reports::run_facts run = facts();
+    run.seconds = 10;
+    const std::string all = first_sentence(reports::assemble(found, names(), run, {}));
+    return all.substr(std::min(all.size(), all.find(" by ")));
+  };
+  constexpr std::int64_t much = 1 << 20;
+  CHECK(sentence_with(explain::pattern::late_sender, 8, much, 0) == " by about 1.5 s of 10 s");
+  CHECK(sentence_with(explain::pattern::late_sender, 8, much, 2 * second) == " by up to 1.5 s of 10 s");
+  CHECK(sentence_with(explain::pattern::late_sender, 8, much - 1, 2 * second) == " by about 1.5 s of 10 s");
+  CHECK(sentence_with(explain::pattern::wait_for_progress, 8, 0, 0) == " by at least 1.5 s of 10 s");
+  CHECK(sentence_with(explain::pattern::wait_for_progress, 1, 0, 0) == " by up to 1.5 s of 10 s");
+}
+
+TEST_CASE("work that is dealt is not uneven because one rank came to one task more") {
+  const auto claim = [](double most) {
+    explain::outcome found = outcome({late_sender()}, 8, 10 * second);
+    found.total_ns = 10 * second;
+    found.balances = {balance_of(compute, 3, 8, most, 7 + most, 1)};  // the others 1 s each
+    found.balances[0].visits = 80;
+    reports::run_facts run = facts();
+    run.seconds = 10;
+    run.first_comers = 80;
+    return first_sentence(reports::assemble(found, names(), run, {}));
+  };
+  CHECK(claim(1.28).empty());
+  CHECK(claim(1.4).find("rank 3 takes 1.4 times as long as the others in compute_interior") == 0);
 }
 
 TEST_CASE("a rank that is slow everywhere has one verdict, not one for each block") {

@@ -501,3 +501,70 @@ TEST_CASE("ranks that are late in turn by less than the kernel took from them ha
     CHECK((f->advice.find("give each rank a processor of its own, or measure where nothing else runs") == 0) == (noise > 0.6));
   }
 }
+
+TEST_CASE("calls for files are given no nonblocking form that MPI does not have, and closing one makes nothing") {
+  const auto said = [](const char* pattern, const char* call, bool blocks) {
+    const scenario s = {pattern, [&](rules::event_store& store, rules::trouble&, bool) {
+                          rules::row_writer w = wait_fact(store, pattern);
+                          w.set("operation_call", call).set("operation", std::string(call) + " (out.cpp:7)");
+                          if (!blocks) w.set("blocks", "").set("blocks_count", 0);
+                        }};
+    const rules::findings found = run(built_in(), s, false);
+    const rules::finding* const f = sample::find(found.list, pattern);
+    return f != nullptr ? f->verdict + " / " + f->description + " / " + f->advice : std::string();
+  };
+  for (const bool blocks : {true, false}) {
+    CHECK(said("wait_at_nxn", "MPI_File_sync", blocks).find("nonblocking") == std::string::npos);
+    CHECK(said("wait_at_nxn", "MPI_File_write_at_all", blocks).find("the nonblocking form of MPI_File_write_at_all") !=
+          std::string::npos);
+    CHECK(said("wait_at_nxn", "MPI_Alltoall", blocks).find("the nonblocking form of MPI_Alltoall") != std::string::npos);
+    CHECK(said("wait_at_create", "MPI_File_close", blocks).find(" once") == std::string::npos);
+    CHECK(said("wait_at_create", "MPI_File_close", blocks).find("closes a file with all ranks") != std::string::npos);
+    CHECK(said("wait_at_create", "MPI_File_open", blocks).find("opens a file with all ranks") != std::string::npos);
+  }
+  CHECK(said("wait_at_nxn", "MPI_File_sync", false).find("let all ranks come to MPI_File_sync (out.cpp:7) together") !=
+        std::string::npos);
+}
+
+TEST_CASE("one thread that has no tasks for the others yet runs code for all of them") {
+  for (const char* cause : {"omp task", "omp task end"}) {
+    const scenario s = {"single_work", [cause](rules::event_store& store, rules::trouble&, bool) {
+                          wait_fact(store, "latch")
+                              .set("cause_call", cause)
+                              .set("top", "the code between omp taskwait (sort.cpp:14) and omp task (sort.cpp:32)")
+                              .set("top_kind", "between")
+                              .set("top_duration", 0.5)
+                              .set("all_shapes", 1.8)
+                              .set("threads", 2);
+                        }};
+    const rules::findings found = run(built_in(), s, false);
+    const rules::finding* const f = sample::find(found.list, "single_work");
+    CHECK((f != nullptr) == (cause == std::string("omp task")));
+    if (f != nullptr) CHECK(f->saving == doctest::Approx(0.9));
+  }
+}
+
+TEST_CASE(
+    "ranks that are late in turn are named together, and not for waits that are short beside what the block takes longer") {
+  for (const double above_mean : {0.6, 7.0}) {
+    const scenario turns = {"slow_block", [above_mean](rules::event_store& s, rules::trouble&, bool) {
+                              wait_fact(s, "late_sender")
+                                  .set("lead", "even")
+                                  .set("top", "compute_interior")
+                                  .set("top_kind", "region")
+                                  .set("top_duration", 1.8)
+                                  .set("above_mean", above_mean)
+                                  .set("late_ranks", "rank 0 (62 %)")
+                                  .set("late_share", 0.62)
+                                  .set("waiting_ranks", "ranks 0 and 1")
+                                  .set("in_turn", 0.8)
+                                  .set("top_here", 1.0)
+                                  .set("top_waiting_amount", 900)
+                                  .set("late_ranks_count", 2);
+                            }};
+    const rules::findings found = run(built_in(), turns, false);
+    const rules::finding* const f = sample::find(found.list, "slow_block");
+    REQUIRE((f != nullptr) == (above_mean < 1));
+    if (f != nullptr) CHECK(f->verdict.find("ranks 0 and 1 are late in turn") == 0);
+  }
+}

@@ -25,9 +25,10 @@ declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.e
                      if(w.excess = 'work', " (with as many visits, of more instructions each).",
                      if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer)."))))),
   advice = if(w.excess = 'unknown', "if it is the same work on all {w.code_nouns} (WHYWAIT_WORK would tell), find what makes it slower there; else ", "")
-           + if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', "that code", "{w.top}") + " on {w.code_thread} to " + if(w.code_ranks = 2, "the other one", "the other {w.code_nouns}") + ": balance it by cost, not by count",
-              "balance " + if(w.top_kind = 'between', "that code", "{w.top}") + " over the {w.code_nouns}, by cost and not by count"),
-  duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves );
+           + if(w.pattern = 'wait_for_progress', "let {w.late_ranks} call MPI_Test now and then in it, or ", "")
+           + if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " on {w.code_thread} to " + if(w.code_ranks = 2, "the other one", "the other {w.code_nouns}") + ": balance it by cost, not by count",
+              "balance " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " over the {w.code_nouns}, by cost and not by count"),
+  duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves or w.pattern = 'wait_for_progress' );
 declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' or w.excess = 'cycles' or w.excess = 'core' or w.excess = 'frequency' parameters (
   name = "slower_visits",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
@@ -122,17 +123,18 @@ declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_r
 
 # All ranks do as much of the block in total, but not at the same time, and each waits for the others in turn: the lead moves.
 # Where the others run the block earlier or later, or not at all, it is run by one after the other. The last thread that comes to a barrier
-# of the C++ library makes another call than the others, so that its code has another name. Waits of some microseconds are the cost of calls.
+# of the C++ library makes another call than the others, so that its code has another name. Waits of some microseconds are the cost of calls,
+# and short ones beside long ones for the same block chance.
 declare composite event varying_block member ( wait as w )
-  when w.lead = 'even' and w.mean >= 5 us and w.operation_call != 'futex wait' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
+  when w.lead = 'even' and w.mean >= 5 us and 3 * w.duration >= w.above_mean and w.operation_call != 'futex wait' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
        and w.top_kind != 'waiting' and w.top_duration - w.top_inherited > 40 % * w.duration;
 declare problem for varying_block when w.top_here >= 50 % and w.top_waiting_amount > 0 parameters (
   name = "slow_block",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_fence, early_wait, condition_variable, thread_barrier, latch, semaphore, future, join",
   root = "{w.top} {w.top_place}",
-  description = "{w.late_ranks} are late in turn because {w.top} takes longer now on one, now on another; in total all ranks spend
+  description = if(w.late_share < 60 %, "{w.late_ranks}", "{w.waiting_ranks}") + " are late in turn because {w.top} takes longer now on one, now on another; in total all ranks spend
                  about as much time in it." + if(w.above_mean < w.noise, " They were ready to run without a processor for as long, which may be the reason.", ""),
-  verdict = if(w.above_mean < w.noise, "", "{w.late_ranks} are late in turn, by how long {w.top} takes: evening it out"),
+  verdict = if(w.above_mean < w.noise, "", if(w.late_share < 60 %, "{w.late_ranks}", "{w.waiting_ranks}") + " are late in turn, by how long {w.top} takes: evening it out"),
   advice = if(w.above_mean < w.noise, "give each rank a processor of its own, or measure where nothing else runs; if it stays, ", "")
             + if(w.top_kind = 'between', "even out that code", "even out {w.top}") + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})") + " from visit to visit; or let
             a rank go on without the late one: " + if(w.threads > 1, "", "receive later, do more work between two messages, or ") + "synchronise less often",

@@ -18,13 +18,15 @@ declare problem for wait_at_barrier parameters (
   duration = w.duration,
   saving = w.avoidable );
 
-declare composite event wait_at_nxn member ( wait as w ) when w.pattern = 'wait_at_nxn';
+# Calls for files have a nonblocking form only if they read or write.
+declare composite event wait_at_nxn member ( wait as w ) when w.pattern = 'wait_at_nxn'
+  parameters ( form = if(starts_with(w.operation_call, 'MPI_File_') and not contains(w.operation_call, '_all'), "", "the nonblocking form of {w.operation}") );
 declare problem for wait_at_nxn parameters (
   name = "wait_at_nxn",
   description = "All need data of all in {w.operation}: {w.waiting_ranks} came before {w.late_ranks} and waited.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together, or its nonblocking form,"),
-  advice = if(w.blocks_count = 0, "start the nonblocking form of {w.operation} and do other work until its result is needed",
-           "spread the work of {w.blocks} evenly over the ranks, or start the nonblocking form of {w.operation} and do other work until its result is needed"),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together" + if(form = '', "", ", or its nonblocking form,")),
+  advice = if(w.blocks_count > 0, "spread the work of {w.blocks} evenly over the ranks", if(form = '', "let all ranks come to {w.operation} together", ""))
+           + if(w.blocks_count > 0 and form != '', ", or ", "") + if(form = '', "", "start {form} and do other work until its result is needed"),
   duration = w.duration,
   saving = w.avoidable );
 
@@ -62,10 +64,12 @@ declare problem for early_scan parameters (
 declare composite event wait_at_create member ( wait as w ) when w.pattern = 'wait_at_create';
 declare problem for wait_at_create parameters (
   name = "wait_at_create",
-  description = "{w.operation} makes a communicator or window with all ranks: {w.waiting_ranks} came before {w.late_ranks}.",
+  description = "{w.operation} " + if(w.operation_call = 'MPI_File_close', "closes a file", if(w.operation_call = 'MPI_File_open', "opens a file", "makes a communicator or window"))
+                + " with all ranks: {w.waiting_ranks} came before {w.late_ranks}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": calling it where all arrive together"),
-  advice = if(w.blocks_count = 0, "make it once, where all ranks arrive together",
-           "call {w.operation} once, ahead of {w.blocks}, or spread that work evenly over the ranks"),
+  advice = if(w.operation_call = 'MPI_File_close', if(w.blocks_count = 0, "close it where all ranks arrive together", "spread the work of {w.blocks} evenly over the ranks"),
+           if(w.blocks_count = 0, "make it once, where all ranks arrive together",
+              "call {w.operation} once, ahead of {w.blocks}, or spread that work evenly over the ranks")),
   duration = w.duration,
   saving = w.avoidable );
 

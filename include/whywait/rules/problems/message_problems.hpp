@@ -24,7 +24,8 @@ declare problem for late_sender parameters (
   saving = if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), w.shorter, w.avoidable) );
 
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
-# would travel while all work. What that saves is known from the virtual clocks.
+# would travel while all work. What that saves at most is known from the virtual clocks: where the library sends large messages only inside
+# calls, ranks wait for each other's next call.
 declare composite event send_after_work member ( wait as w )
   when w.pattern = 'late_sender' and w.lead = 'even' and w.earlier_share >= 2 % and w.earlier_in_turn >= 50 %
        and w.earlier_indirect <= 50 % and w.top_kind != 'waiting';
@@ -36,8 +37,9 @@ declare problem for send_after_work parameters (
   verdict = if(w.earlier_saving < w.noise, "", "{w.earlier_ranks} waited for messages that are sent only after {w.top}"
             + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
             + ": calling {w.earlier_sends} ahead of it, if the messages do not depend on it,"),
-  advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + " if the messages do not depend on it",
-  duration = w.duration, saving = w.earlier_saving, predicted = true );
+  advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + " if the messages do not depend on it
+            (large ones may leave only while both ranks are inside MPI)",
+  duration = w.duration, saving = w.earlier_saving );
 
 declare composite event late_receiver member ( wait as w ) when w.pattern = 'late_receiver';
 declare problem for late_receiver parameters (

@@ -67,18 +67,19 @@ declare problem for turns parameters (
 
 # A thread of a team runs code for all, and which one it is does not matter.
 declare composite event single member ( wait as w )
-  when w.pattern = 'thread_barrier' and w.threads > 1 and w.top_kind = 'between' and w.cause_call != 'end of omp task'
-       and contains(w.top, 'between omp single');
+  when w.threads > 1 and w.top_kind = 'between'
+       and ((w.pattern = 'thread_barrier' and w.cause_call != 'end of omp task' and contains(w.top, 'between omp single'))
+            or (w.pattern = 'latch' and w.cause_call = 'omp task'));
 declare problem for single parameters (
   name = "single_work",
-  instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn, thread_barrier",
+  instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn, thread_barrier, latch",
   root = "{w.top}",
   description = "one thread runs {w.top} for " + if(w.threads = 2, "both", "all {w.threads}") + " threads, while " + if(w.threads = 2, "the other one waits", "the others wait") + " in {w.operation}.",
   verdict = "one thread at a time runs {w.top} while the others wait: dividing it among all threads",
   advice = "divide that code among the threads (omp for, omp taskloop), make it shorter, or give the others work that does not need its
             result (nowait)",
   duration = w.duration,
-  saving = w.top_duration / w.threads );
+  saving = if(w.pattern = 'latch', w.all_shapes, w.top_duration) / w.threads );
 
 # The last tasks of a team: a thread that has none left can only wait.
 declare composite event last_tasks member ( wait as w ) when w.pattern = 'thread_barrier' and w.threads > 1 and w.cause_call = 'end of omp task';
