@@ -18651,6 +18651,7 @@ class counted_condition {
   lock_watch& lock_;
 };
 
+/// `mutex`: is given up; null: no thread waits for it.
 inline int await_notify(const sync_site& site, condition_watch& watch, lock_watch& lock, const void* object, const void* mutex,
                         bool again, blocking_part block) {
   sync_call call(site);
@@ -18659,7 +18660,7 @@ inline int await_notify(const sync_site& site, condition_watch& watch, lock_watc
     return block.run(block.self);
   }
   call.begin();
-  if (get(lock.waiters) != 0) {
+  if (mutex != nullptr && get(lock.waiters) != 0) {
     examined_release examined(call, lock, false);
     examined.finish(mutex, core::mpi_call::mutex_unlock);
   }
@@ -21409,6 +21410,16 @@ struct outcome {
   constexpr std::int64_t least_bytes = 1 << 20;
   return found.file_bytes >= least_bytes && t.speed_ns > 0 &&
          2 * parts_of(t, e.counts, found.fault_ns).blocked_ns >= t.speed_ns;
+}
+
+/// Whether ranks wait until another one calls MPI again, which runs this code meanwhile: divided, its parts call MPI at other times.
+[[gnu::noinline]] inline bool delays_progress(core::stable_key block, const outcome& found) noexcept {
+  for (const explanation& e : found.waits)
+    for (const residual_term& t : e.residual)
+      if (e.why == pattern::wait_for_progress && t.block == block && 2 * t.total_ns >= e.wait_ns &&
+          2000 * e.wait_ns >= found.location_ns)
+        return true;
+  return false;
 }
 
 /// Largest saving first; the sends of one block stay together.
@@ -25174,17 +25185,20 @@ class collective_rule {
   }
 
   // The member for which p waited after everything that it needs by definition had arrived at `since_ns`; null if there
-  // is none. `certain`: no other member entered so close before that it may have been the cause as well.
+  // is none. `certain`: no other member entered so close before that it may have been the cause as well. A member that makes
+  // other calls right ahead of this one, such as receives, lets p go on at the first of them: it enters soon after p has left.
   const participant* relay_of(const participant& p, std::int64_t since_ns, bool& certain) const {
     const auto later = [](std::int64_t t, const participant* q) { return t < q->enter_ns; };
-    auto at = std::upper_bound(entries_.begin(), entries_.end(), p.leave_ns, later);
+    const std::int64_t soon_ns = p.leave_ns + (p.leave_ns - since_ns) / 32;
+    auto at = std::upper_bound(entries_.begin(), entries_.end(), soon_ns, later);
     while (at != entries_.begin() && (*(at - 1))->rank == p.rank) --at;
     if (at == entries_.begin()) return nullptr;
     const participant* const last = *--at;
     if (count_ < static_cast<std::size_t>(std::max(all_[0].size, 0))) return nullptr;  // the last one may not be known
-    const std::int64_t wait_ns = last->enter_ns - since_ns, rest_ns = p.leave_ns - last->enter_ns;
+    const std::int64_t entered_ns = std::min(last->enter_ns, p.leave_ns);
+    const std::int64_t wait_ns = entered_ns - since_ns, rest_ns = p.leave_ns - entered_ns;
     if (wait_ns < least_relay_ns_ || wait_ns < rest_ns) return nullptr;
-    const std::int64_t close_ns = last->enter_ns - std::max(rest_ns, wait_ns / 8);
+    const std::int64_t close_ns = entered_ns - std::max(rest_ns, wait_ns / 8);
     while (at != entries_.begin() && ((*(at - 1))->rank == p.rank || (*(at - 1))->rank == last->rank)) --at;
     certain = at == entries_.begin() || (*(at - 1))->enter_ns < std::max(close_ns, since_ns + 1);
     return last;
@@ -25205,6 +25219,7 @@ class collective_rule {
     }
     if (relay == nullptr) return;
     arrival a = needed(p, *relay, pattern::wait_for_progress);
+    a.need_ns = std::min(a.need_ns, p.leave_ns);
     a.trust = std::max(a.trust, certain ? quality::exact : quality::hidden_tree);
     a.flags = arrival_flag::adopt | arrival_flag::relay;
     answer(p, a);
@@ -36242,14 +36257,6 @@ inline bool explains(core::stable_key block, const rules::finding& f, const expl
   return false;
 }
 
-/// Whether ranks wait until another one calls MPI again, which runs this code meanwhile: divided, its parts call MPI at other times.
-[[gnu::noinline]] inline bool delays_progress(core::stable_key piece, const explain::outcome& found) noexcept {
-  for (const explain::explanation& e : found.waits)
-    if (e.why == explain::pattern::wait_for_progress && top_block(e) == piece && 2000 * e.wait_ns >= found.location_ns)
-      return true;
-  return false;
-}
-
 /// Whether locks were waited for. The clocks keep the order in which they were taken, which a balanced run would not have.
 [[gnu::noinline]] inline bool takes_locks(const explain::outcome& found) noexcept {
   std::int64_t ns = 0;
@@ -36533,7 +36540,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
     if (b.after && nearly_all && !computes_more(b, said)) continue;
     v.saving_seconds = (in_turn && !b.moves) || ranks_in_turn ? even : saving;
-    const bool progress = delays_progress(b.piece, found);
+    const bool progress = explain::delays_progress(b.piece, found);
     v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && !(progress && divided) &&
                   !may_wait_for_disk(b.piece, found) && v.saving_seconds <= saving;
     v.at_least = v.predicted && (b.moves || progress || takes_locks(found));
@@ -39868,7 +39875,9 @@ class fact_maker {
     w.set("wrong_order_count", e.wrong_order_count).time("wrong_order_duration", e.wrong_order_ns);
     w.time("other_ready_duration", e.other_ready_ns);
     if (const explain::removed_call& r = found_.removal; r.site == e.operation && e.why == explain::pattern::wait_at_barrier)
-      w.time("without_saving", r.saving_ns).set("without_share", ratio(r.saving_ns, found_.longest_ns));
+      w.set("without_known", true)
+          .time("without_saving", r.saving_ns)
+          .set("without_share", ratio(r.saving_ns, found_.longest_ns));
     if (const explain::turn_taking& t = found_.turns; t.one != 0 && (t.one == e.operation || t.other == e.operation)) {
       const std::string one = detail::call_of(names_.place(t.one)), other = detail::call_of(names_.place(t.other));
       w.set("turns", one + " and " + other).set("turns_other", t.one == e.operation ? other : one);
@@ -39959,7 +39968,8 @@ class fact_maker {
       // Where processors were shared, or maybe a disk, `above_mean` is a bound.
       w.set("balance_predicted",
             balance_predicted(top, spread) && !program_.shared_processors && !explain::may_wait_for_disk(e, top, found_));
-      w.set("balance_moves", balance_predicted(top, spread) && balance_of(top)->moves);
+      w.set("balance_moves",
+            balance_predicted(top, spread) && (balance_of(top)->moves || explain::delays_progress(top.block, found_)));
       w.set("balance_whole", balance_predicted(top, spread) && balance_of(top)->block == explain::unmarked_key());
       set_earlier_sends(w, found_, names_, program_, e, top.block);
       w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)
@@ -40473,7 +40483,8 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean noise code_delay "
        "code_system own_processors "
        "earlier_saving;"
-       "boolean: nonblocking same_site sends_after_work balance_predicted balance_moves balance_whole earlier_known",
+       "boolean: nonblocking same_site sends_after_work balance_predicted balance_moves balance_whole earlier_known "
+       "without_known",
        false},
       {"block",
        "number: wait late_rank late_visits waiting_visits ratio share wait_share ranks far_share far_node far_pages_node;"
@@ -43105,7 +43116,7 @@ declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.e
            + if(w.pattern = 'wait_for_progress', "let {w.late_ranks} call MPI_Test now and then in it, or ", "")
            + if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " on {w.code_thread} to " + if(w.code_ranks = 2, "the other one", "the other {w.code_nouns}") + ": balance it by cost, not by count",
               "balance " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " over the {w.code_nouns}, by cost and not by count"),
-  duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves or w.pattern = 'wait_for_progress' );
+  duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves );
 declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' or w.excess = 'cycles' or w.excess = 'core' or w.excess = 'frequency' parameters (
   name = "slower_visits",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
@@ -43246,12 +43257,14 @@ namespace problems {
 /// Problems of collective operations: those of the paper, and barriers that order nothing.
 inline const char* collectives() noexcept {
   return R"rules(
-declare composite event wait_at_barrier member ( wait as w ) when w.pattern = 'wait_at_barrier';
+# Without the barrier that ranks wait longest in they may wait for the same elsewhere.
+declare composite event wait_at_barrier member ( wait as w ) when w.pattern = 'wait_at_barrier'
+  parameters ( drop = if(w.without_known and w.without_share < 1 %, "", "drop {w.operation} if no data depends on it") );
 declare problem for wait_at_barrier parameters (
   name = "wait_at_barrier",
   description = "{w.waiting_ranks} came to {w.operation} before {w.late_ranks} and waited there.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together, or dropping it,"),
-  advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "spread the work of {w.blocks} evenly over the ranks, or drop {w.operation} if no data depends on it"),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together" + if(drop = '', "", ", or dropping it,")),
+  advice = if(w.blocks_count > 0, "spread the work of {w.blocks} evenly over the ranks" + if(drop = '', "", ", or {drop}"), if(drop = '', "let all ranks come to {w.operation} together", drop)),
   duration = w.duration,
   saving = w.avoidable );
 
@@ -43273,7 +43286,8 @@ declare problem for late_broadcast parameters (
   description = "{w.waiting_ranks} needed data of the root in {w.operation} before it came there ({w.cause}).",
   verdict = "{w.waiting_ranks} waited in {w.operation} for its root"
             + if(w.blocks_count > 0, " because of {w.blocks}", "") + ": calling it earlier there",
-  advice = if(w.blocks_count = 0, "let the root call {w.cause} earlier, or start the nonblocking form early and wait where the data is needed",
+  advice = if(2 * w.balanced >= w.avoidable and w.balanced > 0 us, "divide the work of {w.blocks} among the ranks, or ", "")
+           + if(w.blocks_count = 0, "let the root call {w.cause} earlier, or start the nonblocking form early and wait where the data is needed",
            "let the root call {w.cause} before {w.blocks} if what it sends does not depend on that, or start the nonblocking form early and wait where the data is needed"),
   duration = w.duration,
   saving = w.avoidable );
@@ -43752,7 +43766,7 @@ declare problem for turns parameters (
 declare composite event single member ( wait as w )
   when w.threads > 1 and w.top_kind = 'between'
        and ((w.pattern = 'thread_barrier' and w.cause_call != 'end of omp task' and contains(w.top, 'between omp single'))
-            or (w.pattern = 'latch' and w.cause_call = 'omp task'));
+            or (w.pattern = 'latch' and w.cause_call = 'omp task' and not contains(w.top, 'end of omp task')));
 declare problem for single parameters (
   name = "single_work",
   instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn, thread_barrier, latch",
@@ -43764,17 +43778,21 @@ declare problem for single parameters (
   duration = w.duration,
   saving = if(w.pattern = 'latch', w.all_shapes, w.top_duration) / w.threads );
 
-# The last tasks of a team: a thread that has none left can only wait.
-declare composite event last_tasks member ( wait as w ) when w.pattern = 'thread_barrier' and w.threads > 1 and w.cause_call = 'end of omp task';
+# The last tasks of a team: a thread that has none left can only wait. If they are not the last of the region, the thread that creates the
+# next ones waits elsewhere.
+declare composite event last_tasks member ( wait as w )
+  when w.threads > 1 and ((w.pattern = 'thread_barrier' and w.cause_call = 'end of omp task')
+                          or (w.pattern = 'latch' and w.cause_call = 'omp task' and contains(w.top, 'end of omp task')))
+  parameters ( end = if(w.pattern = 'latch', "one of them came to create the next ones", "{w.cause}") );
 declare problem for last_tasks parameters (
   name = "large_tasks",
-  instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn, thread_barrier",
+  instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn, thread_barrier, latch",
   root = "{w.operation} {w.cause}",
-  description = "{w.waiting_ranks} had no task left in {w.operation} while " + if(w.late_others = 'one another', "others", "{w.late_others}") + " still ran one, until {w.cause}.",
+  description = "{w.waiting_ranks} had no task left in {w.operation} while " + if(w.late_others = 'one another', "others", "{w.late_others}") + " still ran one, until {end}.",
   verdict = "threads had no task left in {w.operation} while others ran the last ones: smaller tasks, or the longest first,",
   advice = "divide the tasks into smaller ones, or begin the longest first, so that all threads end together",
   duration = w.duration,
-  saving = w.all_shapes / w.threads );
+  saving = max(w.all_shapes / w.threads, if(w.pattern = 'latch', min(w.most_divided, 1.25 * w.all_shapes / w.threads), 0 s)) );
 
 # A loop whose iterations leave its ordered part in their order: threads with many neighbouring iterations come to theirs one after the other.
 declare composite event ordered member ( wait as w ) when w.operation_call = 'omp ordered' and w.threads > 1;
@@ -52675,6 +52693,10 @@ inline void weaken(result& r) {
     for (verdict_entry& v : r.verdict)
       if (!v.of_pattern) kept.push_back(std::move(v));
     r.verdict = std::move(kept);
+    // The clocks keep the time that is not understood as it is, also where a rank waits in it that would not wait any more.
+    for (verdict_entry& v : r.verdict) v.at_least = v.at_least || v.predicted;
+    for (wait_entry& w : r.waits)
+      for (advice_entry& a : w.advice) a.at_least = a.at_least || a.predicted;
   }
   if (frequent_locks(r).matter()) {
     base::vector<verdict_entry> kept;
@@ -52929,14 +52951,14 @@ inline std::string sentence(const result& r, const verdict_entry& v) {
   const saving_range s = range_of(r, v);
   const std::string low = base::duration(s.low, 2), high = base::duration(s.high, 2);
   const bool at_most = !v.predicted || s.low < detail::least_share * r.run.explained_seconds();
-  const bool differ = !at_most && low != high;
+  const bool differ = !at_most && low != high && !(v.at_least && s.high - s.low < 0.05 * s.high);
   const char* const bound = at_most             ? (v.at_least ? "about" : "up to")
                             : v.at_least        ? "at least"
                             : v.problem.empty() ? "about"
                                                 : predicted_words(r);
   const bool partly = r.run.partly_explained();
   return base::joined(
-      {v.claim, " would shorten the run by ", differ ? low : bound, differ ? " to " : " ", high,
+      {v.claim, " would shorten the run by ", differ ? low : bound, differ ? " to " : " ", differ || at_most ? high : low,
        differ && v.at_least ? " or more" : "", partly ? " of the " : " of ", base::duration(r.run.explained_seconds(), 2),
        partly ? " that are explained" : "",
        differ && !saves_more(r) ? " (more ranks than processors: copies at the same time may take longer)" : ""});

@@ -90,17 +90,20 @@ class collective_rule {
   }
 
   // The member for which p waited after everything that it needs by definition had arrived at `since_ns`; null if there
-  // is none. `certain`: no other member entered so close before that it may have been the cause as well.
+  // is none. `certain`: no other member entered so close before that it may have been the cause as well. A member that makes
+  // other calls right ahead of this one, such as receives, lets p go on at the first of them: it enters soon after p has left.
   const participant* relay_of(const participant& p, std::int64_t since_ns, bool& certain) const {
     const auto later = [](std::int64_t t, const participant* q) { return t < q->enter_ns; };
-    auto at = std::upper_bound(entries_.begin(), entries_.end(), p.leave_ns, later);
+    const std::int64_t soon_ns = p.leave_ns + (p.leave_ns - since_ns) / 32;
+    auto at = std::upper_bound(entries_.begin(), entries_.end(), soon_ns, later);
     while (at != entries_.begin() && (*(at - 1))->rank == p.rank) --at;
     if (at == entries_.begin()) return nullptr;
     const participant* const last = *--at;
     if (count_ < static_cast<std::size_t>(std::max(all_[0].size, 0))) return nullptr;  // the last one may not be known
-    const std::int64_t wait_ns = last->enter_ns - since_ns, rest_ns = p.leave_ns - last->enter_ns;
+    const std::int64_t entered_ns = std::min(last->enter_ns, p.leave_ns);
+    const std::int64_t wait_ns = entered_ns - since_ns, rest_ns = p.leave_ns - entered_ns;
     if (wait_ns < least_relay_ns_ || wait_ns < rest_ns) return nullptr;
-    const std::int64_t close_ns = last->enter_ns - std::max(rest_ns, wait_ns / 8);
+    const std::int64_t close_ns = entered_ns - std::max(rest_ns, wait_ns / 8);
     while (at != entries_.begin() && ((*(at - 1))->rank == p.rank || (*(at - 1))->rank == last->rank)) --at;
     certain = at == entries_.begin() || (*(at - 1))->enter_ns < std::max(close_ns, since_ns + 1);
     return last;
@@ -121,6 +124,7 @@ class collective_rule {
     }
     if (relay == nullptr) return;
     arrival a = needed(p, *relay, pattern::wait_for_progress);
+    a.need_ns = std::min(a.need_ns, p.leave_ns);
     a.trust = std::max(a.trust, certain ? quality::exact : quality::hidden_tree);
     a.flags = arrival_flag::adopt | arrival_flag::relay;
     answer(p, a);

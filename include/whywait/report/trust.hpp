@@ -77,6 +77,10 @@ inline void weaken(result& r) {
     for (verdict_entry& v : r.verdict)
       if (!v.of_pattern) kept.push_back(std::move(v));
     r.verdict = std::move(kept);
+    // The clocks keep the time that is not understood as it is, also where a rank waits in it that would not wait any more.
+    for (verdict_entry& v : r.verdict) v.at_least = v.at_least || v.predicted;
+    for (wait_entry& w : r.waits)
+      for (advice_entry& a : w.advice) a.at_least = a.at_least || a.predicted;
   }
   if (frequent_locks(r).matter()) {
     base::vector<verdict_entry> kept;
@@ -331,14 +335,14 @@ inline std::string sentence(const result& r, const verdict_entry& v) {
   const saving_range s = range_of(r, v);
   const std::string low = base::duration(s.low, 2), high = base::duration(s.high, 2);
   const bool at_most = !v.predicted || s.low < detail::least_share * r.run.explained_seconds();
-  const bool differ = !at_most && low != high;
+  const bool differ = !at_most && low != high && !(v.at_least && s.high - s.low < 0.05 * s.high);
   const char* const bound = at_most             ? (v.at_least ? "about" : "up to")
                             : v.at_least        ? "at least"
                             : v.problem.empty() ? "about"
                                                 : predicted_words(r);
   const bool partly = r.run.partly_explained();
   return base::joined(
-      {v.claim, " would shorten the run by ", differ ? low : bound, differ ? " to " : " ", high,
+      {v.claim, " would shorten the run by ", differ ? low : bound, differ ? " to " : " ", differ || at_most ? high : low,
        differ && v.at_least ? " or more" : "", partly ? " of the " : " of ", base::duration(r.run.explained_seconds(), 2),
        partly ? " that are explained" : "",
        differ && !saves_more(r) ? " (more ranks than processors: copies at the same time may take longer)" : ""});

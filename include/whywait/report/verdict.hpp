@@ -277,7 +277,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
     if (b.after && nearly_all && !computes_more(b, said)) continue;
     v.saving_seconds = (in_turn && !b.moves) || ranks_in_turn ? even : saving;
-    const bool progress = delays_progress(b.piece, found);
+    const bool progress = explain::delays_progress(b.piece, found);
     v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && !(progress && divided) &&
                   !may_wait_for_disk(b.piece, found) && v.saving_seconds <= saving;
     v.at_least = v.predicted && (b.moves || progress || takes_locks(found));

@@ -70,14 +70,6 @@ inline bool explains(core::stable_key block, const rules::finding& f, const expl
   return false;
 }
 
-/// Whether ranks wait until another one calls MPI again, which runs this code meanwhile: divided, its parts call MPI at other times.
-[[gnu::noinline]] inline bool delays_progress(core::stable_key piece, const explain::outcome& found) noexcept {
-  for (const explain::explanation& e : found.waits)
-    if (e.why == explain::pattern::wait_for_progress && top_block(e) == piece && 2000 * e.wait_ns >= found.location_ns)
-      return true;
-  return false;
-}
-
 /// Whether locks were waited for. The clocks keep the order in which they were taken, which a balanced run would not have.
 [[gnu::noinline]] inline bool takes_locks(const explain::outcome& found) noexcept {
   std::int64_t ns = 0;

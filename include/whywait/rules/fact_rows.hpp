@@ -220,7 +220,9 @@ class fact_maker {
     w.set("wrong_order_count", e.wrong_order_count).time("wrong_order_duration", e.wrong_order_ns);
     w.time("other_ready_duration", e.other_ready_ns);
     if (const explain::removed_call& r = found_.removal; r.site == e.operation && e.why == explain::pattern::wait_at_barrier)
-      w.time("without_saving", r.saving_ns).set("without_share", ratio(r.saving_ns, found_.longest_ns));
+      w.set("without_known", true)
+          .time("without_saving", r.saving_ns)
+          .set("without_share", ratio(r.saving_ns, found_.longest_ns));
     if (const explain::turn_taking& t = found_.turns; t.one != 0 && (t.one == e.operation || t.other == e.operation)) {
       const std::string one = detail::call_of(names_.place(t.one)), other = detail::call_of(names_.place(t.other));
       w.set("turns", one + " and " + other).set("turns_other", t.one == e.operation ? other : one);
@@ -311,7 +313,8 @@ class fact_maker {
       // Where processors were shared, or maybe a disk, `above_mean` is a bound.
       w.set("balance_predicted",
             balance_predicted(top, spread) && !program_.shared_processors && !explain::may_wait_for_disk(e, top, found_));
-      w.set("balance_moves", balance_predicted(top, spread) && balance_of(top)->moves);
+      w.set("balance_moves",
+            balance_predicted(top, spread) && (balance_of(top)->moves || explain::delays_progress(top.block, found_)));
       w.set("balance_whole", balance_predicted(top, spread) && balance_of(top)->block == explain::unmarked_key());
       set_earlier_sends(w, found_, names_, program_, e, top.block);
       w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)

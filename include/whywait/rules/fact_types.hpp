@@ -56,7 +56,8 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean noise code_delay "
        "code_system own_processors "
        "earlier_saving;"
-       "boolean: nonblocking same_site sends_after_work balance_predicted balance_moves balance_whole earlier_known",
+       "boolean: nonblocking same_site sends_after_work balance_predicted balance_moves balance_whole earlier_known "
+       "without_known",
        false},
       {"block",
        "number: wait late_rank late_visits waiting_visits ratio share wait_share ranks far_share far_node far_pages_node;"

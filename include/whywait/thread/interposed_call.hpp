@@ -10,6 +10,7 @@
 #include <whywait/thread/watches.hpp>
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
 
 #ifndef WHYWAIT_DISABLE
@@ -96,6 +97,9 @@ __attribute__((always_inline)) inline void note_acquired(const sync_site& site, 
 __attribute__((always_inline)) inline void note_released(const sync_site& site, const void* object) noexcept {
   if (orders_data()) note_order(site, object, core::data_flag::releases);
 }
+
+/// The word of a mutex: 0 free, 1 taken, 2 taken and threads wait. Of robust mutexes and those with priority inheritance: more.
+inline int state_of(const pthread_mutex_t* m) noexcept { return __atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED); }
 
 /// What the marks of a thread find, by the kernel's number of the thread: the C library stores that of the holder in a lock. Null: the
 /// thread is not recorded. About 2 ns per thread.

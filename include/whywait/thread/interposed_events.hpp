@@ -49,7 +49,9 @@ int wait_for_notification(const sync_site& site, pthread_cond_t* c, pthread_mute
   if (orders_data()) call->order(site, m, core::data_flag::releases, 0);
   const bool again = last_wait.condition == c && last_wait.calls + 1 == counted_calls();
   last_wait = {};
-  const int code = call->await_notify(site, *watch, *lock, c, m, again, as_part(block));
+  // A thread that was notified, but is not awake yet, does not want the mutex.
+  const pthread_mutex_t* const wanted = state_of(m) > 1 ? m : nullptr;
+  const int code = call->await_notify(site, *watch, *lock, c, wanted, again, as_part(block));
   if (code == 0 && __atomic_load_n(&watch->woken, __ATOMIC_RELAXED) > 1) last_wait = {c, counted_calls()};
   if (orders_data()) call->order(site, m, core::data_flag::acquires, 0);
   return code;

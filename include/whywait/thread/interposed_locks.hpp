@@ -33,8 +33,6 @@ __attribute__((visibility("hidden"))) inline next_function<int(pthread_spinlock_
 __attribute__((visibility("hidden"))) inline next_function<int(pthread_spinlock_t*)> next_pthread_spin_unlock(
     "pthread_spin_unlock");
 
-/// The word of a mutex: 0 free, 1 taken, 2 taken and threads wait. Of robust mutexes and those with priority inheritance: more.
-inline int state_of(const pthread_mutex_t* m) noexcept { return __atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED); }
 /// The calling thread holds it more than once.
 inline bool is_held_again(const pthread_mutex_t* m) noexcept {
   return (m->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE_NP && m->__data.__count > 1;

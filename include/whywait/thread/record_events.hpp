@@ -117,6 +117,7 @@ class counted_condition {
   lock_watch& lock_;
 };
 
+/// `mutex`: is given up; null: no thread waits for it.
 inline int await_notify(const sync_site& site, condition_watch& watch, lock_watch& lock, const void* object, const void* mutex,
                         bool again, blocking_part block) {
   sync_call call(site);
@@ -125,7 +126,7 @@ inline int await_notify(const sync_site& site, condition_watch& watch, lock_watc
     return block.run(block.self);
   }
   call.begin();
-  if (get(lock.waiters) != 0) {
+  if (mutex != nullptr && get(lock.waiters) != 0) {
     examined_release examined(call, lock, false);
     examined.finish(mutex, core::mpi_call::mutex_unlock);
   }

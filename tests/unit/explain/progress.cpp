@@ -450,6 +450,26 @@ TEST_CASE("a member that waits for a relay of a broadcast is not blamed itself")
   CHECK(total(out.waits[0].residual, "other") == -ms);
 }
 
+TEST_CASE("the root of a broadcast waits for a member that makes other calls right ahead of it") {
+  const auto waited = [](std::int64_t late_us) {
+    run r(3);
+    for (int i = 0; i != 3; ++i) {
+      r[i].step(i == 1 ? "solve" : "other", std::uint64_t(i == 1 ? 50 * ms : (1 + i) * ms));
+      const std::uint64_t enter = i == 1 ? std::uint64_t(51 * ms + late_us * us) : std::uint64_t((1 + i) * ms) + 1000;
+      const std::uint64_t leave = i == 0 ? std::uint64_t(51 * ms) : std::uint64_t(i == 1 ? 55 * ms : 3 * ms) + 1000;
+      if (i == 1) r[i].call(mpi_call::Send, std::uint64_t(51 * ms), std::uint64_t(51 * ms) + 1000);
+      r[i].collective(mpi_call::Bcast, enter, leave, 0, i == 0 ? flag::contributes : flag::consumes);
+      r[i].end_ns = 60 * ms;
+    }
+    const explain::outcome out = r.explain(usual());
+    if (!out.waits.empty()) CHECK(out.waits[0].causers.at(0).rank == 1);
+    return time_of(out, pattern::wait_for_progress);
+  };
+  CHECK(waited(100) == doctest::Approx(double(50 * ms)).epsilon(0.01));
+  CHECK(waited(1500) == doctest::Approx(double(50 * ms)).epsilon(0.01));
+  CHECK(waited(1700) == 0);  // a thirty-second of 50 ms is 1.56 ms
+}
+
 TEST_CASE("a relay that cannot be told from another member makes the wait uncertain") {
   run r(4);
   for (int i = 0; i != 4; ++i) {

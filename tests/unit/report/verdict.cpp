@@ -311,6 +311,15 @@ TEST_CASE("where ranks wait for progress or maybe for a disk, the clocks only kn
   CHECK(sentence_with(explain::pattern::wait_for_progress, 1, 0, 0) == " by up to 1.5 s of 10 s");
 }
 
+TEST_CASE("what the clocks predict beside time that is not understood is a lower bound") {
+  reports::result r = with({balance_of(compute, 3, 8, 6, 20, 1.5)});
+  REQUIRE(r.verdict.size() == 1);
+  CHECK(!r.verdict[0].at_least);
+  r.not_understood.seconds = 0.05 * r.run.location_seconds;
+  reports::weaken(r);
+  CHECK(first_sentence(r).find("balancing it would shorten the run by at least 1.5 s") != std::string::npos);
+}
+
 TEST_CASE("work that is dealt is not uneven because one rank came to one task more") {
   const auto claim = [](double most) {
     explain::outcome found = outcome({late_sender()}, 8, 10 * second);

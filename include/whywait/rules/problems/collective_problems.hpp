@@ -9,12 +9,14 @@ namespace problems {
 /// Problems of collective operations: those of the paper, and barriers that order nothing.
 inline const char* collectives() noexcept {
   return R"rules(
-declare composite event wait_at_barrier member ( wait as w ) when w.pattern = 'wait_at_barrier';
+# Without the barrier that ranks wait longest in they may wait for the same elsewhere.
+declare composite event wait_at_barrier member ( wait as w ) when w.pattern = 'wait_at_barrier'
+  parameters ( drop = if(w.without_known and w.without_share < 1 %, "", "drop {w.operation} if no data depends on it") );
 declare problem for wait_at_barrier parameters (
   name = "wait_at_barrier",
   description = "{w.waiting_ranks} came to {w.operation} before {w.late_ranks} and waited there.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together, or dropping it,"),
-  advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "spread the work of {w.blocks} evenly over the ranks, or drop {w.operation} if no data depends on it"),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together" + if(drop = '', "", ", or dropping it,")),
+  advice = if(w.blocks_count > 0, "spread the work of {w.blocks} evenly over the ranks" + if(drop = '', "", ", or {drop}"), if(drop = '', "let all ranks come to {w.operation} together", drop)),
   duration = w.duration,
   saving = w.avoidable );
 
@@ -36,7 +38,8 @@ declare problem for late_broadcast parameters (
   description = "{w.waiting_ranks} needed data of the root in {w.operation} before it came there ({w.cause}).",
   verdict = "{w.waiting_ranks} waited in {w.operation} for its root"
             + if(w.blocks_count > 0, " because of {w.blocks}", "") + ": calling it earlier there",
-  advice = if(w.blocks_count = 0, "let the root call {w.cause} earlier, or start the nonblocking form early and wait where the data is needed",
+  advice = if(2 * w.balanced >= w.avoidable and w.balanced > 0 us, "divide the work of {w.blocks} among the ranks, or ", "")
+           + if(w.blocks_count = 0, "let the root call {w.cause} earlier, or start the nonblocking form early and wait where the data is needed",
            "let the root call {w.cause} before {w.blocks} if what it sends does not depend on that, or start the nonblocking form early and wait where the data is needed"),
   duration = w.duration,
   saving = w.avoidable );

@@ -69,7 +69,7 @@ declare problem for turns parameters (
 declare composite event single member ( wait as w )
   when w.threads > 1 and w.top_kind = 'between'
        and ((w.pattern = 'thread_barrier' and w.cause_call != 'end of omp task' and contains(w.top, 'between omp single'))
-            or (w.pattern = 'latch' and w.cause_call = 'omp task'));
+            or (w.pattern = 'latch' and w.cause_call = 'omp task' and not contains(w.top, 'end of omp task')));
 declare problem for single parameters (
   name = "single_work",
   instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn, thread_barrier, latch",
@@ -81,17 +81,21 @@ declare problem for single parameters (
   duration = w.duration,
   saving = if(w.pattern = 'latch', w.all_shapes, w.top_duration) / w.threads );
 
-# The last tasks of a team: a thread that has none left can only wait.
-declare composite event last_tasks member ( wait as w ) when w.pattern = 'thread_barrier' and w.threads > 1 and w.cause_call = 'end of omp task';
+# The last tasks of a team: a thread that has none left can only wait. If they are not the last of the region, the thread that creates the
+# next ones waits elsewhere.
+declare composite event last_tasks member ( wait as w )
+  when w.threads > 1 and ((w.pattern = 'thread_barrier' and w.cause_call = 'end of omp task')
+                          or (w.pattern = 'latch' and w.cause_call = 'omp task' and contains(w.top, 'end of omp task')))
+  parameters ( end = if(w.pattern = 'latch', "one of them came to create the next ones", "{w.cause}") );
 declare problem for last_tasks parameters (
   name = "large_tasks",
-  instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn, thread_barrier",
+  instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn, thread_barrier, latch",
   root = "{w.operation} {w.cause}",
-  description = "{w.waiting_ranks} had no task left in {w.operation} while " + if(w.late_others = 'one another', "others", "{w.late_others}") + " still ran one, until {w.cause}.",
+  description = "{w.waiting_ranks} had no task left in {w.operation} while " + if(w.late_others = 'one another', "others", "{w.late_others}") + " still ran one, until {end}.",
   verdict = "threads had no task left in {w.operation} while others ran the last ones: smaller tasks, or the longest first,",
   advice = "divide the tasks into smaller ones, or begin the longest first, so that all threads end together",
   duration = w.duration,
-  saving = w.all_shapes / w.threads );
+  saving = max(w.all_shapes / w.threads, if(w.pattern = 'latch', min(w.most_divided, 1.25 * w.all_shapes / w.threads), 0 s)) );
 
 # A loop whose iterations leave its ordered part in their order: threads with many neighbouring iterations come to theirs one after the other.
 declare composite event ordered member ( wait as w ) when w.operation_call = 'omp ordered' and w.threads > 1;
