@@ -21404,24 +21404,6 @@ struct outcome {
   run_maps maps;                         ///< options::maps
 };
 
-/// Whether the late side of a wait takes longer in a block mostly because it sleeps there, in a program that uses files: what it waits for
-/// may be a disk that all ranks share, so that dividing the block may save nothing.
-[[gnu::noinline]] inline bool may_wait_for_disk(const explanation& e, const residual_term& t, const outcome& found) noexcept {
-  constexpr std::int64_t least_bytes = 1 << 20;
-  return found.file_bytes >= least_bytes && t.speed_ns > 0 &&
-         2 * parts_of(t, e.counts, found.fault_ns).blocked_ns >= t.speed_ns;
-}
-
-/// Whether ranks wait until another one calls MPI again, which runs this code meanwhile: divided, its parts call MPI at other times.
-[[gnu::noinline]] inline bool delays_progress(core::stable_key block, const outcome& found) noexcept {
-  for (const explanation& e : found.waits)
-    for (const residual_term& t : e.residual)
-      if (e.why == pattern::wait_for_progress && t.block == block && 2 * t.total_ns >= e.wait_ns &&
-          2000 * e.wait_ns >= found.location_ns)
-        return true;
-  return false;
-}
-
 /// Largest saving first; the sends of one block stay together.
 inline void sort_by_saving(base::vector<earlier_send>& sends) {
   base::small_stable_sort(sends, [](const earlier_send& a, const earlier_send& b) {
@@ -22449,7 +22431,7 @@ class block_balance {
             to.piece = e.piece;
             to.pieces = e.pieces;
           }
-          to.reused = to.reused || e.reused;
+          to.reused |= e.reused;
           to.ranks += e.ranks;
           to.sum_ns += e.sum_ns;
         });
@@ -36249,14 +36231,6 @@ inline bool explains(core::stable_key block, const rules::finding& f, const expl
   return handed_ns > other_ns;
 }
 
-/// Whether threads wait because one of them may wait for a disk in this code.
-[[gnu::noinline]] inline bool may_wait_for_disk(core::stable_key piece, const explain::outcome& found) noexcept {
-  for (const explain::explanation& e : found.waits)
-    for (const explain::residual_term& t : e.residual)
-      if (t.block == piece && 2 * t.total_ns >= e.wait_ns && explain::may_wait_for_disk(e, t, found)) return true;
-  return false;
-}
-
 /// Whether locks were waited for. The clocks keep the order in which they were taken, which a balanced run would not have.
 [[gnu::noinline]] inline bool takes_locks(const explain::outcome& found) noexcept {
   std::int64_t ns = 0;
@@ -36274,6 +36248,750 @@ inline bool explains(core::stable_key block, const rules::finding& f, const expl
 
 }  // namespace detail
 }  // namespace reports
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/data_facts.hpp
+#ifndef WHYWAIT_RULES_DATA_FACTS_HPP
+#define WHYWAIT_RULES_DATA_FACTS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// Threads that use a registered array in a block, and how they share it.
+struct shared_data {
+  core::stable_key block = 0;
+  std::string data, place;  ///< name of the array; where it is registered
+  std::string sharing;  ///< "false sharing", ...
+  std::string users;  ///< "threads 1-3"
+  /// Threads of a process that use it in this block, as bits; the 64th stands for all further ones. 0: they are ranks.
+  std::uint64_t threads_here = 0;
+  std::uint64_t threads = 0;  ///< in any block
+};
+
+/// A thread that uses a registered array in a block while most of what it uses is in memory of another NUMA node.
+struct far_data {
+  core::stable_key block = 0;
+  std::string data, place;
+  std::string code;  ///< the block with its code location
+  std::int32_t rank = 0, thread = 0;
+  std::int32_t node = 0;  ///< where the thread ran
+  std::int32_t pages_node = 0;  ///< where most of the pages are
+  double share = 0;  ///< of the bytes that it used, those on another node than its own
+};
+
+/// What the analysis of registered data found that can make a block slow.
+struct data_facts {
+  base::vector<shared_data> shared;  ///< of one block the most important first
+  base::vector<far_data> far;  ///< most bytes first
+};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/own_code.hpp
+#ifndef WHYWAIT_RULES_OWN_CODE_HPP
+#define WHYWAIT_RULES_OWN_CODE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// What one thread of a rank itself did in one block, outside MPI.
+struct rank_code {
+  core::stable_key block = 0;
+  std::int64_t ns = 0, visits = 0, work = 0;
+  std::int64_t polls_ns = 0;  ///< of `ns`, between two polls of one call: it may be a loop that waits
+  core::code_counts counts{};
+  std::int32_t thread = 0;
+};
+
+/// What the kernel counted of the main thread of a rank.
+struct processor_use {
+  std::int64_t ran_ns = 0;        ///< it had a processor
+  std::int64_t ran_times = 0;     ///< how often it got one
+  std::int64_t delay_ns = 0;      ///< it was ready to run, and had none
+  std::int64_t own_delay_ns = 0;  ///< part of it outside MPI
+  std::uint32_t offered = 0;      ///< what the machine counts, a bit for each core::code_count
+  std::int32_t refused = 0;  ///< why it does not count instructions and cycles, as errno; 0: it does, or this is not known
+  std::int32_t processors = 0;  ///< that it may use; 0: unknown
+
+  /// What happened after `before`; the processors of now.
+  processor_use since(const processor_use& before) const noexcept {
+    return {ran_ns - before.ran_ns,
+            ran_times - before.ran_times,
+            delay_ns - before.delay_ns,
+            own_delay_ns - before.own_delay_ns,
+            offered,
+            refused,
+            processors};
+  }
+  /// This and `part` (0 to 1) of what happened `later`; the processors of `later`.
+  processor_use plus(const processor_use& later, double part) const noexcept {
+    const auto of = [part](std::int64_t count) { return static_cast<std::int64_t>(part * static_cast<double>(count)); };
+    return {ran_ns + of(later.ran_ns),
+            ran_times + of(later.ran_times),
+            delay_ns + of(later.delay_ns),
+            own_delay_ns + of(later.own_delay_ns),
+            later.offered,
+            later.refused,
+            later.processors};
+  }
+  /// The part of `delay_ns` that held the rank up. A rank that yields its processor while it waits in MPI is ready all the
+  /// time and gets one as soon as it needs it. It runs for microseconds at a time; one that spins, for milliseconds.
+  std::int64_t held_up_ns() const noexcept {
+    const bool yields = ran_ns < 200'000 * ran_times;
+    return yields ? own_delay_ns : delay_ns;
+  }
+};
+
+/// One block of code on all threads that ran it, of ranks with one thread on all ranks: in total, and on the thread with the most
+/// time in it. Sent between ranks as bytes.
+struct code_use {
+  core::stable_key block = 0;
+  std::int64_t ns = 0, visits = 0, work = 0;
+  std::int64_t most_ns = 0, most_visits = 0, most_work = 0;
+  std::int64_t most_whole_ns = 0;  ///< time of that thread in all blocks, without that between two polls of one call
+  core::code_counts counts{}, most_counts{};
+  std::int64_t most_delay_ns = 0;  ///< of all its own code: ready to run without a processor
+  std::int64_t most_polls_ns = 0;  ///< its time between two polls of one call
+  std::int64_t second_ns = 0;  ///< time of the thread with the second most
+  std::int64_t ran_ns = 0, most_ran_ns = 0;  ///< with a processor, as far as that was counted; of threads that are ranks
+  std::int64_t threads = 0, most_threads = 0;  ///< that had the ranks, one after the other
+  std::int32_t ranks = 0, counting_ranks = 0;  ///< threads that ran it; of these, with units of work
+  std::int32_t most_rank = -1, most_thread = 0, most_processors = 0;
+
+  void add(const code_use& o) noexcept {
+    second_ns = std::max(std::max(second_ns, o.second_ns), std::min(most_ns, o.most_ns));
+    if (o.most_ns > most_ns) {  // on a tie the lower rank stays
+      most_ns = o.most_ns;
+      most_visits = o.most_visits;
+      most_work = o.most_work;
+      most_whole_ns = o.most_whole_ns;
+      most_delay_ns = o.most_delay_ns;
+      most_counts = o.most_counts;
+      most_ran_ns = o.most_ran_ns;
+      most_threads = o.most_threads;
+      most_polls_ns = o.most_polls_ns;
+      most_processors = o.most_processors;
+      most_rank = o.most_rank;
+      most_thread = o.most_thread;
+    }
+    ns += o.ns;
+    visits += o.visits;
+    work += o.work;
+    counts.add(o.counts);
+    ran_ns += o.ran_ns;
+    threads += o.threads;
+    ranks += o.ranks;
+    counting_ranks += o.counting_ranks;
+  }
+
+  /// Of `among` ranks, what the one with the most time has above the mean because of what it ran itself: neither because it had no
+  /// processor, nor because more threads had its place. At most 0: nothing.
+  std::int64_t own_excess_ns(std::int64_t among) const noexcept {
+    const std::int64_t excess = most_ran_ns - ran_ns / std::max<std::int64_t>(1, among);
+    const std::int64_t others = threads - most_threads, other_ranks = ranks - 1;
+    if (others < 1 || other_ranks < 1 || most_threads * other_ranks <= others) return excess;
+    const double each = static_cast<double>(ran_ns - most_ran_ns) / static_cast<double>(others);  // of another thread
+    return std::min(excess, most_ran_ns - static_cast<std::int64_t>(each * static_cast<double>(most_threads)));
+  }
+};
+static_assert(std::is_trivially_copyable<code_use>::value, "sent between ranks as bytes");
+
+/// Code of some ranks by block, at most the 256 blocks with the most time, and of all blocks together.
+struct code_table {
+  static constexpr std::size_t most = 256;
+  base::pod_vector<code_use> blocks;  ///< sorted by block
+  code_use whole;
+
+  const code_use* find(core::stable_key block) const noexcept {
+    const auto at = std::lower_bound(blocks.begin(), blocks.end(), block,
+                                     [](const code_use& a, core::stable_key b) { return a.block < b; });
+    return at != blocks.end() && at->block == block ? &*at : nullptr;
+  }
+
+  /// Adds the code of higher ranks. Linear.
+  void merge(const code_table& from) {
+    const base::pod_vector<code_use> old = std::move(blocks);
+    blocks.clear();
+    blocks.reserve(old.size() + from.blocks.size());
+    for (std::size_t i = 0, j = 0; i < old.size() || j < from.blocks.size();) {
+      const bool mine = j == from.blocks.size() || (i < old.size() && old[i].block <= from.blocks[j].block);
+      const bool theirs = i == old.size() || (j < from.blocks.size() && from.blocks[j].block <= old[i].block);
+      blocks.push_back(mine ? old[i] : from.blocks[j]);
+      if (mine && theirs) blocks.back().add(from.blocks[j]);
+      i += mine ? 1 : 0;
+      j += theirs ? 1 : 0;
+    }
+    whole.add(from.whole);
+    if (blocks.size() <= most) return;
+    base::small_stable_sort(blocks, [](const code_use& a, const code_use& b) { return a.ns > b.ns; });
+    blocks.resize(most);
+    base::small_stable_sort(blocks, [](const code_use& a, const code_use& b) { return a.block < b.block; });
+  }
+};
+
+/// Adds what a rank did in its recorded history to `so_far`, which is sorted by thread and block. O(records + steps).
+inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::rank_history& rank) {
+  base::key_map numbers;
+  base::pod_vector<rank_code> all = so_far;
+  std::int32_t thread = 0;
+  const auto key_in = [&thread](core::stable_key block) {
+    return thread == 0 ? block : core::combine(block, static_cast<std::uint64_t>(thread));
+  };
+  for (std::uint32_t i = 0; i < all.size(); ++i) {
+    thread = all[i].thread;
+    numbers.intern(key_in(all[i].block), i);
+  }
+  const auto in = [&](core::stable_key block) -> rank_code& {
+    const std::uint32_t number = numbers.intern(key_in(block), static_cast<std::uint32_t>(all.size()));
+    if (number == all.size()) all.push_back({block, 0, 0, 0, 0, {}, thread});
+    return all[number];
+  };
+  for (const explain::location_history& here : rank.locations) {
+    thread = here.thread;
+    const bool works = explain::works_unmarked(here);
+    base::pod_vector<std::uint32_t> marked(rank.blocks.size(), base::key_map::none);  // numbers of marked blocks
+    explain::location_walk walk(rank);
+    std::uint64_t step = 0;
+    std::int64_t left_ns = rank.begin_ns;
+    constexpr std::uint32_t no_site = 0xffffffffu;
+    std::uint32_t from = no_site;
+    std::uint64_t code_end = 0;
+    bool visited = false;
+    base::pair_cache<std::uint32_t, 4> between;
+    explain::code_readings readings;
+    const auto read = [&] {
+      readings.end_segment(
+          [&](std::uint32_t number, core::code_count what, std::int64_t value) { all[number].counts[what] += value; });
+    };
+    const auto key_of = [&here](std::uint32_t site) { return site < here.call_sites.size() ? here.call_sites[site] : 0; };
+    const auto compute = [&](std::uint64_t steps_end, std::int64_t until_ns, std::uint32_t site, bool polls) {
+      std::int64_t room_ns = until_ns - left_ns;
+      for (const std::uint64_t end = std::min<std::uint64_t>(steps_end, here.steps.size()); step < end; ++step) {
+        const core::path_step& s = here.steps[step];
+        if (readings.take(s)) continue;
+        if (s.block == 0 || s.block >= rank.blocks.size() || s.ticks == 0) continue;
+        const auto ns = std::min(static_cast<std::int64_t>(static_cast<double>(s.ticks) * rank.clock.ns_per_tick), room_ns);
+        room_ns -= ns;
+        std::uint32_t& number = marked[s.block];
+        if (number == base::key_map::none) number = static_cast<std::uint32_t>(&in(rank.blocks[s.block]) - all.data());
+        readings.ran(number, ns);
+        rank_code& c = all[number];
+        c.ns += ns;
+        c.visits += static_cast<std::int64_t>(s.visits);
+        c.work += static_cast<std::int64_t>(s.work);
+      }
+      step = std::max(step, steps_end);
+      if (room_ns > 0 && !works) readings.left(room_ns);
+      if (room_ns <= 0 || !works) return read();
+      const std::uint32_t number = between(from, site, [&](std::uint32_t a, std::uint32_t b) {
+        return static_cast<std::uint32_t>(&in(explain::between_key(code_after(here, a), key_of(b))) - all.data());
+      });
+      readings.ran(number, room_ns);
+      rank_code& c = all[number];
+      c.ns += room_ns;
+      if (polls && room_ns == until_ns - left_ns) c.polls_ns += room_ns;
+      c.visits += visited ? 0 : 1;
+      visited = true;
+      read();
+    };
+    for (std::uint64_t i = 0; i < here.records.size(); ++i) {
+      const core::sync_record& r = here.records[i];
+      walk.step(r);
+      const std::uint32_t end = explain::code_end_site(here, i, code_end);
+      const bool polls = explain::is_between_polls(here, i);
+      compute(r.steps, walk.begin_ns(), end, polls);
+      left_ns = walk.leave_ns();
+      readings.called(r.call, left_ns - walk.begin_ns());
+      if (core::divides_no_code(r)) continue;
+      from = r.site;
+      visited = false;
+    }
+    compute(here.steps.size(), std::max(rank.end_ns, left_ns), no_site, false);
+  }
+  base::small_stable_sort(all, [](const rank_code& a, const rank_code& b) {
+    return a.thread != b.thread ? a.thread < b.thread : a.block < b.block;
+  });
+  so_far = std::move(all);
+}
+
+/// The code of one rank, sorted by thread, as a table. `processor`: of its main thread. `threads`: that had the rank one after the
+/// other, if threads are ranks.
+inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& code, const processor_use& processor = {},
+                          std::int64_t threads = 0) {
+  code_table out;
+  const auto ran_ns_of = [threads](const rank_code& c) {
+    const std::int64_t delay_ns = threads > 0 ? c.counts[core::code_count::delay_ns] : 0;
+    return c.ns - std::min(std::max<std::int64_t>(0, delay_ns), c.ns);
+  };
+  std::size_t end = 0;
+  do {  // one thread after the other; the first one also if it has no code
+    code_table of_thread;
+    const std::size_t begin = end;
+    rank_code whole;
+    if (begin < code.size()) whole.thread = code[begin].thread;
+    std::int64_t ran_ns = 0;
+    for (; end < code.size() && code[end].thread == whole.thread; ++end) {
+      whole.ns += code[end].ns - code[end].polls_ns;
+      whole.counts.add(code[end].counts);
+      ran_ns += ran_ns_of(code[end]);
+    }
+    const bool main = whole.thread == 0;
+    const auto enter = [&](const rank_code& c) {
+      code_use u;
+      u.block = c.block;
+      u.ns = u.most_ns = c.ns;
+      u.visits = u.most_visits = c.visits;
+      u.work = u.most_work = c.work;
+      u.most_whole_ns = whole.ns;
+      u.most_delay_ns = threads > 0 ? whole.ns - ran_ns : main ? processor.own_delay_ns : 0;
+      u.counts = u.most_counts = c.counts;
+      u.most_polls_ns = c.polls_ns;
+      u.most_processors = processor.processors;
+      u.ran_ns = u.most_ran_ns = ran_ns_of(c);
+      u.threads = u.most_threads = std::max<std::int64_t>(1, threads);
+      u.most_rank = rank;
+      u.most_thread = c.thread;
+      u.ranks = 1;
+      u.counting_ranks = c.work > 0 ? 1 : 0;
+      return u;
+    };
+    for (std::size_t i = begin; i != end; ++i) of_thread.blocks.push_back(enter(code[i]));
+    of_thread.whole = enter(whole);
+    of_thread.whole.ran_ns = of_thread.whole.most_ran_ns = ran_ns;
+    out.merge(of_thread);
+  } while (end < code.size());
+  return out;
+}
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/program_facts.hpp
+#ifndef WHYWAIT_RULES_PROGRAM_FACTS_HPP
+#define WHYWAIT_RULES_PROGRAM_FACTS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// What the facts about waits need from the program: what each rank did itself, and what came before its sends.
+struct program_facts {
+  struct sends {
+    core::stable_key site;
+    std::int64_t calls, own_before_ns;
+  };
+  const code_table* code = nullptr;
+  const data_facts* data = nullptr;
+  base::pod_vector<sends> sites;  ///< sorted by site
+  bool shared_processors = false;  ///< ranks often waited for a processor, so that the virtual clocks see too little saving
+  std::int64_t most_divided_ns =
+      INT64_MAX;  ///< what another division of the same work saves at most, by the processors' idle time
+  std::int64_t without_processor_ns = 0;  ///< of all ranks: ready to run, and no processor was free
+  processor_noise noise;
+  bool useful_known = false;  ///< no rank waits outside MPI: time there is work, or without a processor
+
+  /// Own work of a rank before each send of a call site, since it last completed a communication; 0: unknown.
+  double mean_ns_before(core::stable_key site) const noexcept {
+    const auto at =
+        std::lower_bound(sites.begin(), sites.end(), site, [](const sends& a, core::stable_key s) { return a.site < s; });
+    if (at == sites.end() || at->site != site || at->calls == 0) return 0;
+    return static_cast<double>(at->own_before_ns) / static_cast<double>(at->calls);
+  }
+};
+
+/// How the time of a block is spread over the ranks, or over their threads if several of a rank run it, and whether that explains a
+/// wait.
+struct code_spread {
+  const char* lead = "";  ///< one, several, alone: these have more of it; few: at most half of the ranks run it, evenly;
+      ///< even: no rank has more; empty: unknown
+  const char* excess = "";  ///< why: units (of work), visits, speed (equal units), both (units and
+      ///< speed), shared (it waited for a processor), faults (the kernel gave it memory), system (other time in the kernel),
+      ///< work (more instructions in each visit, units are not known), instructions (more in each unit), cycles (for each
+      ///< instruction), core (the same, in nearly all code of the rank), frequency (cycles in a second), unknown
+  std::int32_t rank = -1, thread = 0;  ///< the thread with the most time
+  double ratio = 0;  ///< its time to the mean of the others that run it; 0: no others do
+  std::int64_t above_mean_ns = INT64_MAX;  ///< its time above the mean of all, which balancing saves at most; not of even
+  double units_ratio = 0, visits_ratio = 0;  ///< likewise; 0: unknown
+  std::int64_t delay_ns = 0;  ///< of shared: without a processor, above the mean of the others
+  std::int64_t more_system_ns = 0, more_faults = 0;  ///< of faults and system: likewise
+
+  bool uneven() const noexcept { return above_mean_ns != INT64_MAX; }
+
+  /// `use`: of a block, one of `code`. `ranks`: those that could run it. `wait_ns`: of the rank that waited most. `fault_ns`: as
+  /// in explain::divide_speed.
+  static code_spread of(const code_use* use, const code_table& code, std::int64_t ranks, std::int64_t wait_ns,
+                        std::int64_t fault_ns = 0) noexcept {
+    const code_use& whole = code.whole;
+    code_spread out;
+    if (use == nullptr || ranks < 2 || use->most_ns <= 0) return out;
+    const auto mean_of_others = [ranks](std::int64_t all, std::int64_t most) {
+      return static_cast<double>(all - most) / static_cast<double>(ranks - 1);
+    };
+    const auto ratio = [use](std::int64_t all, std::int64_t most) {
+      return all > most ? static_cast<double>(most) * (use->ranks - 1) / static_cast<double>(all - most) : 0;
+    };
+    out.rank = use->most_rank;
+    out.thread = use->most_thread;
+    out.ratio = ratio(use->ns, use->most_ns);
+    const auto most = static_cast<double>(use->most_ns);
+    const double others = mean_of_others(use->ns, use->most_ns), excess = most - others;
+    // A rank that has more of this block may have less of another: then it is not late because of it, unless it had no processor.
+    const double whole_excess =
+        whole.ranks < 2 ? excess
+                        : static_cast<double>(use->most_whole_ns) -
+                              static_cast<double>(whole.ns - use->most_whole_ns) / static_cast<double>(whole.ranks - 1);
+    // Several blocks may add up to the wait: then the whole must be enough for it, and this block a good part.
+    const auto wait = static_cast<double>(wait_ns);
+    const bool offset = 2 * whole_excess < excess;
+    const auto even = [&out]() -> code_spread& {
+      out.lead = "even";
+      out.excess = "";
+      out.above_mean_ns = INT64_MAX;
+      return out;
+    };
+    if (excess < 0.1 * most || 2 * std::max(excess, whole_excess) < wait || 5 * excess < wait) return even();
+    if (2 * static_cast<double>(use->most_polls_ns) >= excess) return out;  // it may be waiting there
+    out.above_mean_ns = use->most_ns - use->ns / ranks;
+    const std::int64_t own_ns = use->own_excess_ns(ranks);
+    const std::int64_t delay_ns = use->most_counts[core::code_count::delay_ns];
+    if (2 * own_ns < out.above_mean_ns) {  // not because of what it ran
+      if (2 * static_cast<double>(delay_ns) < excess) return even();
+      out.lead = "one";
+      out.excess = "shared";
+      out.delay_ns = delay_ns;
+      return out;
+    }
+    out.above_mean_ns = std::min(out.above_mean_ns, own_ns);
+    out.lead = others < 0.05 * most                                                                ? "alone"
+               : 2 * use->ranks <= ranks && most * use->ranks < 1.1 * static_cast<double>(use->ns) ? "few"
+               : most - static_cast<double>(use->second_ns) >= 0.5 * excess                        ? "one"
+                                                                                                   : "several";
+    if (use->counting_ranks == use->ranks) out.units_ratio = ratio(use->work, use->most_work);
+    out.visits_ratio = ratio(use->visits, use->most_visits);
+    const auto part = [&](double of) { return of > 0 && out.ratio > 1 ? (of - 1) / (out.ratio - 1) : 0; };
+    if (out.units_ratio > 0)
+      out.excess = part(out.units_ratio) > 0.6 ? "units" : part(out.units_ratio) < 0.4 ? "speed" : "both";
+    else out.excess = part(out.visits_ratio) > 0.6 ? "visits" : "unknown";
+    if (part(out.units_ratio) > 0.6 || part(out.visits_ratio) > 0.6) return offset ? even() : out;
+    const explain::slower_parts parts = parts_of(*use, fault_ns);
+    const auto decides = [excess](std::int64_t ns) { return 2 * static_cast<double>(ns) >= excess; };
+    constexpr std::int64_t most_ns_of_fault = 50'000;
+    if (decides(parts.preempted_ns)) {
+      out.excess = "shared";
+      out.delay_ns = parts.preempted_ns;
+    } else if (2 * static_cast<double>(parts.kernel_ns) >= excess * (1 + kernel_share_of_others(*use)) &&
+               parts.kernel_ns >= explain::least_kernel_ns) {
+      out.excess = parts.more_faults * most_ns_of_fault >= parts.kernel_ns ? "faults" : "system";
+      out.more_system_ns = parts.kernel_ns;
+      out.more_faults = parts.more_faults;
+    } else if (offset) {
+      return even();
+    } else if (decides(parts.instructions_ns)) {
+      out.excess = out.units_ratio > 0 ? "instructions" : "work";
+    } else if (decides(parts.cycles_ns)) {
+      out.excess = is_slow_core(*use, code, fault_ns) ? "core" : "cycles";
+    } else if (decides(parts.frequency_ns)) {
+      out.excess = "frequency";
+    }
+    return out;
+  }
+
+ private:
+  // Whether the rank that is slow in a block needs more cycles for each instruction in at least 90 % of its other code. That code
+  // is also run by other ranks, and takes at least a tenth of the time of the block. One block may use memory in another way, not
+  // all.
+  static bool is_slow_core(const code_use& slow, const code_table& code, std::int64_t fault_ns) noexcept {
+    double all = 0, slower = 0;
+    for (const code_use& use : code.blocks) {
+      const double others = use.ranks > 1 ? static_cast<double>(use.ns - use.most_ns) / (use.ranks - 1) : 0;
+      if (use.block == slow.block || others <= 0) continue;
+      all += others;
+      const double excess = static_cast<double>(use.most_ns) - others;
+      if (use.most_rank == slow.most_rank && use.most_thread == slow.most_thread && excess >= 0.05 * others &&
+          2 * static_cast<double>(parts_of(use, fault_ns).cycles_ns) >= excess)
+        slower += others;
+    }
+    return all >= 0.1 * static_cast<double>(slow.most_ns) && slower >= 0.9 * all;
+  }
+
+  // More of the same work has more time in the kernel as well, in this proportion.
+  static double kernel_share_of_others(const code_use& use) noexcept {
+    const auto of_others = [&use](core::code_count what) {
+      return static_cast<double>(use.counts[what] - use.most_counts[what]);
+    };
+    const double all = of_others(core::code_count::read_ns);
+    return all > 0 ? std::clamp(of_others(core::code_count::system_ns) / all, 0.0, 1.0) : 0;
+  }
+
+  // The rank with the most time against the mean of the others that run the block.
+  static explain::slower_parts parts_of(const code_use& use, std::int64_t fault_ns) noexcept {
+    const std::int64_t others = use.ranks - 1;
+    if (others < 1) return {};
+    const bool by_work = use.counting_ranks == use.ranks;
+    explain::block_use late{use.most_visits, use.most_ns, by_work ? use.most_work : 0};
+    explain::block_use rest{(use.visits - use.most_visits) / others, (use.ns - use.most_ns) / others,
+                            by_work ? (use.work - use.most_work) / others : 0};
+    const explain::block_counts times(rest, late);
+    explain::counted_side a{rest.ns, times.waiter, use.counts}, b{late.ns, times.causer, use.most_counts};
+    for (std::size_t i = 0; i != core::code_counts_size; ++i)
+      a.counts.values[i] = (use.counts.values[i] - use.most_counts.values[i]) / others;
+    return explain::divide_speed(a, b, explain::split(rest, late).speed_ns, fault_ns);
+  }
+};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/rank_shares.hpp
+#ifndef WHYWAIT_RULES_RANK_SHARES_HPP
+#define WHYWAIT_RULES_RANK_SHARES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// The ranks of a list of shares: "rank 3", "ranks 1-3 and 7", "12 ranks". Without those with less than 5 % of it, if the others have nearly
+/// all.
+inline std::string ranks_text(const base::vector<explain::location_share>& shares) {
+  std::int64_t all = 0, large = 0;
+  for (const explain::location_share& s : shares) all += s.ns;
+  const auto is_large = [&all](const explain::location_share& s) { return s.rank >= 0 && 20 * s.ns >= all; };
+  for (const explain::location_share& s : shares) large += is_large(s) ? s.ns : 0;
+  base::pod_vector<std::int32_t> ranks;
+  bool others = false;
+  for (const explain::location_share& s : shares) {
+    if (20 * large >= 19 * all && !is_large(s)) continue;
+    if (s.rank < 0) others = true;
+    else ranks.push_back(s.rank);
+  }
+  return base::rank_list(ranks, others);
+}
+
+/// The threads of a list of shares in waits within ranks, without those with less than 5 % of it: "thread 1 of rank 0", "threads 0-3 of
+/// ranks 0 and 1".
+inline std::string threads_text(const base::vector<explain::location_share>& shares) {
+  std::int64_t all = 0;
+  for (const explain::location_share& s : shares) all += s.ns;
+  base::pod_vector<std::int32_t> threads, ranks;
+  for (const explain::location_share& s : shares) {
+    if (s.rank < 0 || 20 * s.ns < all) continue;
+    threads.push_back(s.thread);
+    ranks.push_back(s.rank);
+  }
+  if (ranks.empty()) return ranks_text(shares);
+  const std::string of = base::rank_list(ranks);
+  const base::rank_noun_scope words(true);
+  return base::rank_list(threads) + " of " + of;
+}
+
+/// The ranks that share a delay: the one with almost all of it alone, one with most of it by name and share.
+inline std::string guilty_text(const base::vector<explain::location_share>& shares) {
+  std::int64_t all = 0;
+  const explain::location_share* most = nullptr;
+  for (const explain::location_share& s : shares) {
+    all += s.ns;
+    if (s.rank >= 0 && (most == nullptr || s.ns > most->ns)) most = &s;
+  }
+  if (most == nullptr || shares.size() < 2 || 10 * most->ns < 6 * all) return ranks_text(shares);
+  const std::string rank = base::rank_text(most->rank);
+  if (20 * most->ns >= 19 * all) return rank;
+  return rank + " (" + base::percent(static_cast<double>(most->ns) / static_cast<double>(all)) + ")";
+}
+
+/// Whether threads of one rank wait for each other, beside MPI.
+inline bool within_ranks(explain::pattern why) noexcept {
+  return why >= explain::pattern::mutex_contention && !base::ranks_are_threads();
+}
+
+/// How many threads of a process take part in a wait for threads, at most 64; 0: it is not known, or another wait.
+inline int threads_in(const explain::explanation& e) noexcept {
+  std::uint64_t threads = 0;
+  for (const auto* const side : {&e.causers, &e.waiters}) {
+    for (const explain::location_share& s : *side) {
+      if (s.rank < 0 || e.why < explain::pattern::mutex_contention) return 0;
+      threads |= std::uint64_t{1} << ((base::ranks_are_threads() ? s.rank : s.thread) & 63);
+    }
+  }
+  return __builtin_popcountll(threads);
+}
+
+/// The late side of a wait, and the waiting side.
+inline std::string late_text(const explain::explanation& e) {
+  return within_ranks(e.why) ? threads_text(e.causers) : guilty_text(e.causers);
+}
+inline std::string waiting_text(const explain::explanation& e) {
+  return within_ranks(e.why) ? threads_text(e.waiters) : ranks_text(e.waiters);
+}
+
+/// The share of a wait in which the ranks that were late also waited: 0 if none of them did, 1 if all had the same part in
+/// both. 1 too if the lists name less than half of either.
+inline double in_turn(const base::vector<explain::location_share>& causers,
+                      const base::vector<explain::location_share>& waiters) {
+  base::pod_vector<explain::location_share> late, waited;
+  const auto key = [](const explain::location_share& s) { return explain::thread_of_rank{s.rank, s.thread}.number(); };
+  const auto part_of = [&key](const base::vector<explain::location_share>& from,
+                              base::pod_vector<explain::location_share>& to) {
+    double all = 0, named = 0;
+    for (const explain::location_share& s : from) {
+      all += static_cast<double>(s.ns);
+      if (s.rank < 0) continue;
+      named += static_cast<double>(s.ns);
+      to.push_back(s);
+    }
+    base::small_stable_sort(to, [&key](const auto& a, const auto& b) { return key(a) < key(b); });
+    return 2 * named >= all ? named : 0.0;
+  };
+  const double late_ns = part_of(causers, late), waited_ns = part_of(waiters, waited);
+  if (late_ns <= 0 || waited_ns <= 0) return 1;
+  double both = 0;
+  for (std::size_t i = 0, j = 0; i < late.size() && j < waited.size();) {
+    const bool next_late = key(late[i]) <= key(waited[j]), next_waited = key(waited[j]) <= key(late[i]);
+    if (next_late && next_waited)
+      both += std::min(static_cast<double>(late[i].ns) / late_ns, static_cast<double>(waited[j].ns) / waited_ns);
+    i += next_late ? 1 : 0;
+    j += next_waited ? 1 : 0;
+  }
+  return both;
+}
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/saving_bounds.hpp
+#ifndef WHYWAIT_RULES_SAVING_BOUNDS_HPP
+#define WHYWAIT_RULES_SAVING_BOUNDS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// Whether threads share out the work that makes them wait, so that now one is late and now another.
+inline bool divides_work(explain::pattern why) noexcept {
+  return why == explain::pattern::mutex_contention || why == explain::pattern::thread_barrier || why == explain::pattern::join;
+}
+
+/// What the run saves at most by changes of one kind, in ns of wall time. Borrows its arguments.
+class saving_bounds {
+ public:
+  saving_bounds(const explain::outcome& found, const program_facts& program, std::int64_t ranks) noexcept
+      : found_(found), program_(program), ranks_(ranks) {}
+
+  /// By another division of the same work: the ranks compute as long on average.
+  std::int64_t by_balance() const noexcept {
+    if (!program_.useful_known || found_.efficiency.parallel <= 0) return program_.most_divided_ns;
+    const double useful = std::min(1.0, found_.efficiency.parallel) * static_cast<double>(found_.total_ns);
+    const std::int64_t without =
+        program_.shared_processors ? program_.without_processor_ns / std::max<std::int64_t>(1, ranks_) : 0;
+    return std::min({found_.total_ns, found_.total_ns - static_cast<std::int64_t>(useful) + without, program_.most_divided_ns});
+  }
+  /// Without waits for locks: then no thread has to be woken either.
+  std::int64_t without_locks() const noexcept {
+    const double transfer = base::ranks_are_threads() ? 1 - std::min(1.0, found_.efficiency.transfer) : 0;
+    return std::max<std::int64_t>(0, found_.no_locks.saving_ns) +
+           (found_.efficiency.parallel > 0 ? static_cast<std::int64_t>(transfer * static_cast<double>(found_.total_ns)) : 0);
+  }
+  /// By another division of the same work among the threads of one process; 0: not known.
+  std::int64_t by_division() const noexcept { return program_.most_divided_ns != INT64_MAX ? program_.most_divided_ns : 0; }
+  /// By sharing the unmarked code of a wait otherwise, as threads may that take work as they come: what it has above the mean on the thread
+  /// that runs most of it. `kinds`: of the terms.
+  std::int64_t by_sharing(const base::pod_vector<const explain::residual_term*>& terms,
+                          const base::pod_vector<const char*>& kinds) const noexcept {
+    std::int64_t ns = 0;
+    for (std::size_t i = 0; i != terms.size() && program_.code != nullptr; ++i) {
+      const bool unmarked = terms[i]->total_ns > 0 && kinds[i] == std::string_view("between");
+      const code_use* const use = unmarked ? program_.code->find(terms[i]->block) : nullptr;
+      if (use != nullptr) ns += use->most_ns - use->ns / std::max<std::int64_t>(1, use->ranks);
+    }
+    return ns;
+  }
+  /// By any change that makes a block shorter: the run is a convex function of its time, so that the second half of it saves no more than the
+  /// first. INT64_MAX: not known.
+  std::int64_t by_speed(core::stable_key block) const noexcept {
+    for (const explain::what_if_answer& a : found_.savings)
+      if (a.question.changes.size() == 1 && a.question.changes[0].block == block)
+        return 2 * std::max<std::int64_t>(0, a.saving_ns);
+    return INT64_MAX;
+  }
+  /// Whether the usual change is to spread work over the ranks; otherwise it is to call something earlier.
+  static bool spreads_work(explain::pattern why) noexcept {
+    using explain::pattern;
+    switch (why) {
+      case pattern::wait_at_barrier:
+      case pattern::wait_at_nxn:
+      case pattern::early_reduce:
+      case pattern::early_scan:
+      case pattern::wait_at_create:
+      case pattern::wait_at_finalize:
+      case pattern::wait_at_fence: return true;
+      default: return false;
+    }
+  }
+  /// By a processor for each rank: no more than all ranks lacked one, and the rank that computes longest remains.
+  std::int64_t by_processors() const noexcept {
+    if (program_.code == nullptr || !program_.shared_processors) return 0;
+    return std::max(std::int64_t{0}, std::min(found_.total_ns - longest_computing_ns(), program_.without_processor_ns));
+  }
+  /// By another order of calls: the rank that computes longest remains. A thread beside MPI may run to the end anyway.
+  std::int64_t by_order(explain::pattern why) const noexcept {
+    if (!program_.useful_known || spreads_work(why) || within_ranks(why)) return INT64_MAX;
+    auto computing =
+        static_cast<std::int64_t>(std::min(1.0, found_.efficiency.communication) * static_cast<double>(found_.total_ns));
+    if (program_.shared_processors)  // it computed for less than it was outside MPI
+      computing = program_.code != nullptr ? longest_computing_ns() : 0;
+    return computing > 0 ? std::max(std::int64_t{0}, found_.total_ns - computing) : INT64_MAX;
+  }
+
+ private:
+  std::int64_t longest_computing_ns() const noexcept {
+    return program_.code->whole.most_ns - program_.code->whole.most_delay_ns;
+  }
+
+  const explain::outcome& found_;
+  const program_facts& program_;
+  std::int64_t ranks_;
+};
+
+/// Whether threads wait because one of them takes longer in a block mostly because it sleeps there, in a program that uses files: what it
+/// waits for may be a disk that all ranks share, so that dividing the block may save nothing.
+[[gnu::noinline]] inline bool may_wait_for_disk(core::stable_key block, const explain::outcome& found) noexcept {
+  constexpr std::int64_t least_bytes = 1 << 20;
+  for (const explain::explanation& e : found.waits)
+    for (const explain::residual_term& t : e.residual)
+      if (t.block == block && 2 * t.total_ns >= e.wait_ns && found.file_bytes >= least_bytes && t.speed_ns > 0 &&
+          2 * explain::parts_of(t, e.counts, found.fault_ns).blocked_ns >= t.speed_ns)
+        return true;
+  return false;
+}
+
+/// Whether ranks wait until another one calls MPI again, which runs this code meanwhile: divided, its parts call MPI at other times.
+[[gnu::noinline]] inline bool delays_progress(core::stable_key block, const explain::outcome& found) noexcept {
+  for (const explain::explanation& e : found.waits)
+    for (const explain::residual_term& t : e.residual)
+      if (e.why == explain::pattern::wait_for_progress && t.block == block && 2 * t.total_ns >= e.wait_ns &&
+          2000 * e.wait_ns >= found.location_ns)
+        return true;
+  return false;
+}
+
+}  // namespace rules
 }  // namespace v0
 }  // namespace whywait
 
@@ -36540,9 +37258,9 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
     if (b.after && nearly_all && !computes_more(b, said)) continue;
     v.saving_seconds = (in_turn && !b.moves) || ranks_in_turn ? even : saving;
-    const bool progress = explain::delays_progress(b.piece, found);
+    const bool progress = rules::delays_progress(b.piece, found);
     v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && !(progress && divided) &&
-                  !may_wait_for_disk(b.piece, found) && v.saving_seconds <= saving;
+                  !rules::may_wait_for_disk(b.piece, found) && v.saving_seconds <= saving;
     v.at_least = v.predicted && (b.moves || progress || takes_locks(found));
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
     const std::string code = code_text(v.where);
@@ -36598,14 +37316,18 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     if (std::none_of(kept.begin(), kept.end(), same_cause)) kept.push_back(v);  // the same cause may have one that saves more
   }
   if (kept.size() > most_verdicts) kept.resize(most_verdicts);
-  // Patterns, and what moves from thread to thread, where nothing is known that saves a large part of it.
-  const double least = kept.empty() ? 0 : far_more * kept[0].saving_seconds;
+  // Patterns, and what moves from thread to thread, where nothing is known that saves a large part of it. Of threads that are awaited to
+  // their end it is known what they run.
+  const double known = kept.empty() ? 0 : kept[0].saving_seconds, least = far_more * known;
   base::vector<verdict_entry> more = kept;  // which cover others
   if (!drowned && static_cast<double>(found.waiting_ns) >= least_waiting * static_cast<double>(found.location_ns))
-    add(more, true, std::max(noise, least));
+    add(more, true, std::max(noise, far_from * known));
   double most = 0;
-  for (std::size_t i = kept.size(); i != more.size(); ++i) most = std::max(most, more[i].saving_seconds);
-  std::size_t first = kept.size();  // of nearly the same saving: ranks wait longest for it
+  for (std::size_t i = kept.size(); i < more.size(); ++i) {
+    if (more[i].problem != "join" && more[i].saving_seconds < least) more[i].saving_seconds = 0;
+    most = std::max(most, more[i].saving_seconds);
+  }
+  std::size_t first = most > 0 ? kept.size() : more.size();  // of nearly the same saving: ranks wait longest for it
   while (first != more.size() && 1.05 * more[first].saving_seconds < most) ++first;
   more.erase(more.begin(), more.begin() + static_cast<std::ptrdiff_t>(first));
   if (more.empty() && !moving.empty() && moving[0].saving_seconds >= least) more = std::move(moving);
@@ -36696,10 +37418,11 @@ namespace reports {
 struct unrecorded_threads {
   double seconds = 0;  ///< processor time that they used
   double share = 0;  ///< of the processor time of the process
+  double run_seconds = 0;  ///< wall time: so little of it changes no statement; 0: not known
   bool large_teams = false;  ///< some belong to OpenMP teams that are too large
 
   /// Whether a statement about the recorded threads may be wrong for the program.
-  bool matter() const noexcept { return large_teams || (share >= 0.1 && seconds >= 0.005); }
+  bool matter() const noexcept { return large_teams || (share >= 0.1 && seconds >= 0.005 && seconds >= 0.02 * run_seconds); }
 };
 
 /// The rank that called MPI_Init last.
@@ -38641,166 +39364,6 @@ class evaluator {
 
 #endif
 
-// ---- whywait/rules/data_facts.hpp
-#ifndef WHYWAIT_RULES_DATA_FACTS_HPP
-#define WHYWAIT_RULES_DATA_FACTS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace rules {
-
-/// Threads that use a registered array in a block, and how they share it.
-struct shared_data {
-  core::stable_key block = 0;
-  std::string data, place;  ///< name of the array; where it is registered
-  std::string sharing;  ///< "false sharing", ...
-  std::string users;  ///< "threads 1-3"
-  /// Threads of a process that use it in this block, as bits; the 64th stands for all further ones. 0: they are ranks.
-  std::uint64_t threads_here = 0;
-  std::uint64_t threads = 0;  ///< in any block
-};
-
-/// A thread that uses a registered array in a block while most of what it uses is in memory of another NUMA node.
-struct far_data {
-  core::stable_key block = 0;
-  std::string data, place;
-  std::string code;  ///< the block with its code location
-  std::int32_t rank = 0, thread = 0;
-  std::int32_t node = 0;  ///< where the thread ran
-  std::int32_t pages_node = 0;  ///< where most of the pages are
-  double share = 0;  ///< of the bytes that it used, those on another node than its own
-};
-
-/// What the analysis of registered data found that can make a block slow.
-struct data_facts {
-  base::vector<shared_data> shared;  ///< of one block the most important first
-  base::vector<far_data> far;  ///< most bytes first
-};
-
-}  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/rules/rank_shares.hpp
-#ifndef WHYWAIT_RULES_RANK_SHARES_HPP
-#define WHYWAIT_RULES_RANK_SHARES_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace rules {
-
-/// The ranks of a list of shares: "rank 3", "ranks 1-3 and 7", "12 ranks". Without those with less than 5 % of it, if the others have nearly
-/// all.
-inline std::string ranks_text(const base::vector<explain::location_share>& shares) {
-  std::int64_t all = 0, large = 0;
-  for (const explain::location_share& s : shares) all += s.ns;
-  const auto is_large = [&all](const explain::location_share& s) { return s.rank >= 0 && 20 * s.ns >= all; };
-  for (const explain::location_share& s : shares) large += is_large(s) ? s.ns : 0;
-  base::pod_vector<std::int32_t> ranks;
-  bool others = false;
-  for (const explain::location_share& s : shares) {
-    if (20 * large >= 19 * all && !is_large(s)) continue;
-    if (s.rank < 0) others = true;
-    else ranks.push_back(s.rank);
-  }
-  return base::rank_list(ranks, others);
-}
-
-/// The threads of a list of shares in waits within ranks, without those with less than 5 % of it: "thread 1 of rank 0", "threads 0-3 of
-/// ranks 0 and 1".
-inline std::string threads_text(const base::vector<explain::location_share>& shares) {
-  std::int64_t all = 0;
-  for (const explain::location_share& s : shares) all += s.ns;
-  base::pod_vector<std::int32_t> threads, ranks;
-  for (const explain::location_share& s : shares) {
-    if (s.rank < 0 || 20 * s.ns < all) continue;
-    threads.push_back(s.thread);
-    ranks.push_back(s.rank);
-  }
-  if (ranks.empty()) return ranks_text(shares);
-  const std::string of = base::rank_list(ranks);
-  const base::rank_noun_scope words(true);
-  return base::rank_list(threads) + " of " + of;
-}
-
-/// The ranks that share a delay: the one with almost all of it alone, one with most of it by name and share.
-inline std::string guilty_text(const base::vector<explain::location_share>& shares) {
-  std::int64_t all = 0;
-  const explain::location_share* most = nullptr;
-  for (const explain::location_share& s : shares) {
-    all += s.ns;
-    if (s.rank >= 0 && (most == nullptr || s.ns > most->ns)) most = &s;
-  }
-  if (most == nullptr || shares.size() < 2 || 10 * most->ns < 6 * all) return ranks_text(shares);
-  const std::string rank = base::rank_text(most->rank);
-  if (20 * most->ns >= 19 * all) return rank;
-  return rank + " (" + base::percent(static_cast<double>(most->ns) / static_cast<double>(all)) + ")";
-}
-
-/// Whether threads of one rank wait for each other, beside MPI.
-inline bool within_ranks(explain::pattern why) noexcept {
-  return why >= explain::pattern::mutex_contention && !base::ranks_are_threads();
-}
-
-/// How many threads of a process take part in a wait for threads, at most 64; 0: it is not known, or another wait.
-inline int threads_in(const explain::explanation& e) noexcept {
-  std::uint64_t threads = 0;
-  for (const auto* const side : {&e.causers, &e.waiters}) {
-    for (const explain::location_share& s : *side) {
-      if (s.rank < 0 || e.why < explain::pattern::mutex_contention) return 0;
-      threads |= std::uint64_t{1} << ((base::ranks_are_threads() ? s.rank : s.thread) & 63);
-    }
-  }
-  return __builtin_popcountll(threads);
-}
-
-/// The late side of a wait, and the waiting side.
-inline std::string late_text(const explain::explanation& e) {
-  return within_ranks(e.why) ? threads_text(e.causers) : guilty_text(e.causers);
-}
-inline std::string waiting_text(const explain::explanation& e) {
-  return within_ranks(e.why) ? threads_text(e.waiters) : ranks_text(e.waiters);
-}
-
-/// The share of a wait in which the ranks that were late also waited: 0 if none of them did, 1 if all had the same part in
-/// both. 1 too if the lists name less than half of either.
-inline double in_turn(const base::vector<explain::location_share>& causers,
-                      const base::vector<explain::location_share>& waiters) {
-  base::pod_vector<explain::location_share> late, waited;
-  const auto key = [](const explain::location_share& s) { return explain::thread_of_rank{s.rank, s.thread}.number(); };
-  const auto part_of = [&key](const base::vector<explain::location_share>& from,
-                              base::pod_vector<explain::location_share>& to) {
-    double all = 0, named = 0;
-    for (const explain::location_share& s : from) {
-      all += static_cast<double>(s.ns);
-      if (s.rank < 0) continue;
-      named += static_cast<double>(s.ns);
-      to.push_back(s);
-    }
-    base::small_stable_sort(to, [&key](const auto& a, const auto& b) { return key(a) < key(b); });
-    return 2 * named >= all ? named : 0.0;
-  };
-  const double late_ns = part_of(causers, late), waited_ns = part_of(waiters, waited);
-  if (late_ns <= 0 || waited_ns <= 0) return 1;
-  double both = 0;
-  for (std::size_t i = 0, j = 0; i < late.size() && j < waited.size();) {
-    const bool next_late = key(late[i]) <= key(waited[j]), next_waited = key(waited[j]) <= key(late[i]);
-    if (next_late && next_waited)
-      both += std::min(static_cast<double>(late[i].ns) / late_ns, static_cast<double>(waited[j].ns) / waited_ns);
-    i += next_late ? 1 : 0;
-    j += next_waited ? 1 : 0;
-  }
-  return both;
-}
-
-}  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/rules/block_columns.hpp
 #ifndef WHYWAIT_RULES_BLOCK_COLUMNS_HPP
 #define WHYWAIT_RULES_BLOCK_COLUMNS_HPP
@@ -38932,468 +39495,6 @@ inline action action_at(const base::place* p) {
 
 #endif
 
-// ---- whywait/rules/own_code.hpp
-#ifndef WHYWAIT_RULES_OWN_CODE_HPP
-#define WHYWAIT_RULES_OWN_CODE_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace rules {
-
-/// What one thread of a rank itself did in one block, outside MPI.
-struct rank_code {
-  core::stable_key block = 0;
-  std::int64_t ns = 0, visits = 0, work = 0;
-  std::int64_t polls_ns = 0;  ///< of `ns`, between two polls of one call: it may be a loop that waits
-  core::code_counts counts{};
-  std::int32_t thread = 0;
-};
-
-/// What the kernel counted of the main thread of a rank.
-struct processor_use {
-  std::int64_t ran_ns = 0;        ///< it had a processor
-  std::int64_t ran_times = 0;     ///< how often it got one
-  std::int64_t delay_ns = 0;      ///< it was ready to run, and had none
-  std::int64_t own_delay_ns = 0;  ///< part of it outside MPI
-  std::uint32_t offered = 0;      ///< what the machine counts, a bit for each core::code_count
-  std::int32_t refused = 0;  ///< why it does not count instructions and cycles, as errno; 0: it does, or this is not known
-  std::int32_t processors = 0;  ///< that it may use; 0: unknown
-
-  /// What happened after `before`; the processors of now.
-  processor_use since(const processor_use& before) const noexcept {
-    return {ran_ns - before.ran_ns,
-            ran_times - before.ran_times,
-            delay_ns - before.delay_ns,
-            own_delay_ns - before.own_delay_ns,
-            offered,
-            refused,
-            processors};
-  }
-  /// This and `part` (0 to 1) of what happened `later`; the processors of `later`.
-  processor_use plus(const processor_use& later, double part) const noexcept {
-    const auto of = [part](std::int64_t count) { return static_cast<std::int64_t>(part * static_cast<double>(count)); };
-    return {ran_ns + of(later.ran_ns),
-            ran_times + of(later.ran_times),
-            delay_ns + of(later.delay_ns),
-            own_delay_ns + of(later.own_delay_ns),
-            later.offered,
-            later.refused,
-            later.processors};
-  }
-  /// The part of `delay_ns` that held the rank up. A rank that yields its processor while it waits in MPI is ready all the
-  /// time and gets one as soon as it needs it. It runs for microseconds at a time; one that spins, for milliseconds.
-  std::int64_t held_up_ns() const noexcept {
-    const bool yields = ran_ns < 200'000 * ran_times;
-    return yields ? own_delay_ns : delay_ns;
-  }
-};
-
-/// One block of code on all threads that ran it, of ranks with one thread on all ranks: in total, and on the thread with the most
-/// time in it. Sent between ranks as bytes.
-struct code_use {
-  core::stable_key block = 0;
-  std::int64_t ns = 0, visits = 0, work = 0;
-  std::int64_t most_ns = 0, most_visits = 0, most_work = 0;
-  std::int64_t most_whole_ns = 0;  ///< time of that thread in all blocks, without that between two polls of one call
-  core::code_counts counts{}, most_counts{};
-  std::int64_t most_delay_ns = 0;  ///< of all its own code: ready to run without a processor
-  std::int64_t most_polls_ns = 0;  ///< its time between two polls of one call
-  std::int64_t second_ns = 0;  ///< time of the thread with the second most
-  std::int64_t ran_ns = 0, most_ran_ns = 0;  ///< with a processor, as far as that was counted; of threads that are ranks
-  std::int64_t threads = 0, most_threads = 0;  ///< that had the ranks, one after the other
-  std::int32_t ranks = 0, counting_ranks = 0;  ///< threads that ran it; of these, with units of work
-  std::int32_t most_rank = -1, most_thread = 0, most_processors = 0;
-
-  void add(const code_use& o) noexcept {
-    second_ns = std::max(std::max(second_ns, o.second_ns), std::min(most_ns, o.most_ns));
-    if (o.most_ns > most_ns) {  // on a tie the lower rank stays
-      most_ns = o.most_ns;
-      most_visits = o.most_visits;
-      most_work = o.most_work;
-      most_whole_ns = o.most_whole_ns;
-      most_delay_ns = o.most_delay_ns;
-      most_counts = o.most_counts;
-      most_ran_ns = o.most_ran_ns;
-      most_threads = o.most_threads;
-      most_polls_ns = o.most_polls_ns;
-      most_processors = o.most_processors;
-      most_rank = o.most_rank;
-      most_thread = o.most_thread;
-    }
-    ns += o.ns;
-    visits += o.visits;
-    work += o.work;
-    counts.add(o.counts);
-    ran_ns += o.ran_ns;
-    threads += o.threads;
-    ranks += o.ranks;
-    counting_ranks += o.counting_ranks;
-  }
-
-  /// Of `among` ranks, what the one with the most time has above the mean because of what it ran itself: neither because it had no
-  /// processor, nor because more threads had its place. At most 0: nothing.
-  std::int64_t own_excess_ns(std::int64_t among) const noexcept {
-    const std::int64_t excess = most_ran_ns - ran_ns / std::max<std::int64_t>(1, among);
-    const std::int64_t others = threads - most_threads, other_ranks = ranks - 1;
-    if (others < 1 || other_ranks < 1 || most_threads * other_ranks <= others) return excess;
-    const double each = static_cast<double>(ran_ns - most_ran_ns) / static_cast<double>(others);  // of another thread
-    return std::min(excess, most_ran_ns - static_cast<std::int64_t>(each * static_cast<double>(most_threads)));
-  }
-};
-static_assert(std::is_trivially_copyable<code_use>::value, "sent between ranks as bytes");
-
-/// Code of some ranks by block, at most the 256 blocks with the most time, and of all blocks together.
-struct code_table {
-  static constexpr std::size_t most = 256;
-  base::pod_vector<code_use> blocks;  ///< sorted by block
-  code_use whole;
-
-  const code_use* find(core::stable_key block) const noexcept {
-    const auto at = std::lower_bound(blocks.begin(), blocks.end(), block,
-                                     [](const code_use& a, core::stable_key b) { return a.block < b; });
-    return at != blocks.end() && at->block == block ? &*at : nullptr;
-  }
-
-  /// Adds the code of higher ranks. Linear.
-  void merge(const code_table& from) {
-    const base::pod_vector<code_use> old = std::move(blocks);
-    blocks.clear();
-    blocks.reserve(old.size() + from.blocks.size());
-    for (std::size_t i = 0, j = 0; i < old.size() || j < from.blocks.size();) {
-      const bool mine = j == from.blocks.size() || (i < old.size() && old[i].block <= from.blocks[j].block);
-      const bool theirs = i == old.size() || (j < from.blocks.size() && from.blocks[j].block <= old[i].block);
-      blocks.push_back(mine ? old[i] : from.blocks[j]);
-      if (mine && theirs) blocks.back().add(from.blocks[j]);
-      i += mine ? 1 : 0;
-      j += theirs ? 1 : 0;
-    }
-    whole.add(from.whole);
-    if (blocks.size() <= most) return;
-    base::small_stable_sort(blocks, [](const code_use& a, const code_use& b) { return a.ns > b.ns; });
-    blocks.resize(most);
-    base::small_stable_sort(blocks, [](const code_use& a, const code_use& b) { return a.block < b.block; });
-  }
-};
-
-/// Adds what a rank did in its recorded history to `so_far`, which is sorted by thread and block. O(records + steps).
-inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::rank_history& rank) {
-  base::key_map numbers;
-  base::pod_vector<rank_code> all = so_far;
-  std::int32_t thread = 0;
-  const auto key_in = [&thread](core::stable_key block) {
-    return thread == 0 ? block : core::combine(block, static_cast<std::uint64_t>(thread));
-  };
-  for (std::uint32_t i = 0; i < all.size(); ++i) {
-    thread = all[i].thread;
-    numbers.intern(key_in(all[i].block), i);
-  }
-  const auto in = [&](core::stable_key block) -> rank_code& {
-    const std::uint32_t number = numbers.intern(key_in(block), static_cast<std::uint32_t>(all.size()));
-    if (number == all.size()) all.push_back({block, 0, 0, 0, 0, {}, thread});
-    return all[number];
-  };
-  for (const explain::location_history& here : rank.locations) {
-    thread = here.thread;
-    const bool works = explain::works_unmarked(here);
-    base::pod_vector<std::uint32_t> marked(rank.blocks.size(), base::key_map::none);  // numbers of marked blocks
-    explain::location_walk walk(rank);
-    std::uint64_t step = 0;
-    std::int64_t left_ns = rank.begin_ns;
-    constexpr std::uint32_t no_site = 0xffffffffu;
-    std::uint32_t from = no_site;
-    std::uint64_t code_end = 0;
-    bool visited = false;
-    base::pair_cache<std::uint32_t, 4> between;
-    explain::code_readings readings;
-    const auto read = [&] {
-      readings.end_segment(
-          [&](std::uint32_t number, core::code_count what, std::int64_t value) { all[number].counts[what] += value; });
-    };
-    const auto key_of = [&here](std::uint32_t site) { return site < here.call_sites.size() ? here.call_sites[site] : 0; };
-    const auto compute = [&](std::uint64_t steps_end, std::int64_t until_ns, std::uint32_t site, bool polls) {
-      std::int64_t room_ns = until_ns - left_ns;
-      for (const std::uint64_t end = std::min<std::uint64_t>(steps_end, here.steps.size()); step < end; ++step) {
-        const core::path_step& s = here.steps[step];
-        if (readings.take(s)) continue;
-        if (s.block == 0 || s.block >= rank.blocks.size() || s.ticks == 0) continue;
-        const auto ns = std::min(static_cast<std::int64_t>(static_cast<double>(s.ticks) * rank.clock.ns_per_tick), room_ns);
-        room_ns -= ns;
-        std::uint32_t& number = marked[s.block];
-        if (number == base::key_map::none) number = static_cast<std::uint32_t>(&in(rank.blocks[s.block]) - all.data());
-        readings.ran(number, ns);
-        rank_code& c = all[number];
-        c.ns += ns;
-        c.visits += static_cast<std::int64_t>(s.visits);
-        c.work += static_cast<std::int64_t>(s.work);
-      }
-      step = std::max(step, steps_end);
-      if (room_ns > 0 && !works) readings.left(room_ns);
-      if (room_ns <= 0 || !works) return read();
-      const std::uint32_t number = between(from, site, [&](std::uint32_t a, std::uint32_t b) {
-        return static_cast<std::uint32_t>(&in(explain::between_key(code_after(here, a), key_of(b))) - all.data());
-      });
-      readings.ran(number, room_ns);
-      rank_code& c = all[number];
-      c.ns += room_ns;
-      if (polls && room_ns == until_ns - left_ns) c.polls_ns += room_ns;
-      c.visits += visited ? 0 : 1;
-      visited = true;
-      read();
-    };
-    for (std::uint64_t i = 0; i < here.records.size(); ++i) {
-      const core::sync_record& r = here.records[i];
-      walk.step(r);
-      const std::uint32_t end = explain::code_end_site(here, i, code_end);
-      const bool polls = explain::is_between_polls(here, i);
-      compute(r.steps, walk.begin_ns(), end, polls);
-      left_ns = walk.leave_ns();
-      readings.called(r.call, left_ns - walk.begin_ns());
-      if (core::divides_no_code(r)) continue;
-      from = r.site;
-      visited = false;
-    }
-    compute(here.steps.size(), std::max(rank.end_ns, left_ns), no_site, false);
-  }
-  base::small_stable_sort(all, [](const rank_code& a, const rank_code& b) {
-    return a.thread != b.thread ? a.thread < b.thread : a.block < b.block;
-  });
-  so_far = std::move(all);
-}
-
-/// The code of one rank, sorted by thread, as a table. `processor`: of its main thread. `threads`: that had the rank one after the
-/// other, if threads are ranks.
-inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& code, const processor_use& processor = {},
-                          std::int64_t threads = 0) {
-  code_table out;
-  const auto ran_ns_of = [threads](const rank_code& c) {
-    const std::int64_t delay_ns = threads > 0 ? c.counts[core::code_count::delay_ns] : 0;
-    return c.ns - std::min(std::max<std::int64_t>(0, delay_ns), c.ns);
-  };
-  std::size_t end = 0;
-  do {  // one thread after the other; the first one also if it has no code
-    code_table of_thread;
-    const std::size_t begin = end;
-    rank_code whole;
-    if (begin < code.size()) whole.thread = code[begin].thread;
-    std::int64_t ran_ns = 0;
-    for (; end < code.size() && code[end].thread == whole.thread; ++end) {
-      whole.ns += code[end].ns - code[end].polls_ns;
-      whole.counts.add(code[end].counts);
-      ran_ns += ran_ns_of(code[end]);
-    }
-    const bool main = whole.thread == 0;
-    const auto enter = [&](const rank_code& c) {
-      code_use u;
-      u.block = c.block;
-      u.ns = u.most_ns = c.ns;
-      u.visits = u.most_visits = c.visits;
-      u.work = u.most_work = c.work;
-      u.most_whole_ns = whole.ns;
-      u.most_delay_ns = threads > 0 ? whole.ns - ran_ns : main ? processor.own_delay_ns : 0;
-      u.counts = u.most_counts = c.counts;
-      u.most_polls_ns = c.polls_ns;
-      u.most_processors = processor.processors;
-      u.ran_ns = u.most_ran_ns = ran_ns_of(c);
-      u.threads = u.most_threads = std::max<std::int64_t>(1, threads);
-      u.most_rank = rank;
-      u.most_thread = c.thread;
-      u.ranks = 1;
-      u.counting_ranks = c.work > 0 ? 1 : 0;
-      return u;
-    };
-    for (std::size_t i = begin; i != end; ++i) of_thread.blocks.push_back(enter(code[i]));
-    of_thread.whole = enter(whole);
-    of_thread.whole.ran_ns = of_thread.whole.most_ran_ns = ran_ns;
-    out.merge(of_thread);
-  } while (end < code.size());
-  return out;
-}
-
-}  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/rules/program_facts.hpp
-#ifndef WHYWAIT_RULES_PROGRAM_FACTS_HPP
-#define WHYWAIT_RULES_PROGRAM_FACTS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace rules {
-
-/// What the facts about waits need from the program: what each rank did itself, and what came before its sends.
-struct program_facts {
-  struct sends {
-    core::stable_key site;
-    std::int64_t calls, own_before_ns;
-  };
-  const code_table* code = nullptr;
-  const data_facts* data = nullptr;
-  base::pod_vector<sends> sites;  ///< sorted by site
-  bool shared_processors = false;  ///< ranks often waited for a processor, so that the virtual clocks see too little saving
-  std::int64_t most_divided_ns =
-      INT64_MAX;  ///< what another division of the same work saves at most, by the processors' idle time
-  std::int64_t without_processor_ns = 0;  ///< of all ranks: ready to run, and no processor was free
-  processor_noise noise;
-  bool useful_known = false;  ///< no rank waits outside MPI: time there is work, or without a processor
-
-  /// Own work of a rank before each send of a call site, since it last completed a communication; 0: unknown.
-  double mean_ns_before(core::stable_key site) const noexcept {
-    const auto at =
-        std::lower_bound(sites.begin(), sites.end(), site, [](const sends& a, core::stable_key s) { return a.site < s; });
-    if (at == sites.end() || at->site != site || at->calls == 0) return 0;
-    return static_cast<double>(at->own_before_ns) / static_cast<double>(at->calls);
-  }
-};
-
-/// How the time of a block is spread over the ranks, or over their threads if several of a rank run it, and whether that explains a
-/// wait.
-struct code_spread {
-  const char* lead = "";  ///< one, several, alone: these have more of it; few: at most half of the ranks run it, evenly;
-      ///< even: no rank has more; empty: unknown
-  const char* excess = "";  ///< why: units (of work), visits, speed (equal units), both (units and
-      ///< speed), shared (it waited for a processor), faults (the kernel gave it memory), system (other time in the kernel),
-      ///< work (more instructions in each visit, units are not known), instructions (more in each unit), cycles (for each
-      ///< instruction), core (the same, in nearly all code of the rank), frequency (cycles in a second), unknown
-  std::int32_t rank = -1, thread = 0;  ///< the thread with the most time
-  double ratio = 0;  ///< its time to the mean of the others that run it; 0: no others do
-  std::int64_t above_mean_ns = INT64_MAX;  ///< its time above the mean of all, which balancing saves at most; not of even
-  double units_ratio = 0, visits_ratio = 0;  ///< likewise; 0: unknown
-  std::int64_t delay_ns = 0;  ///< of shared: without a processor, above the mean of the others
-  std::int64_t more_system_ns = 0, more_faults = 0;  ///< of faults and system: likewise
-
-  bool uneven() const noexcept { return above_mean_ns != INT64_MAX; }
-
-  /// `use`: of a block, one of `code`. `ranks`: those that could run it. `wait_ns`: of the rank that waited most. `fault_ns`: as
-  /// in explain::divide_speed.
-  static code_spread of(const code_use* use, const code_table& code, std::int64_t ranks, std::int64_t wait_ns,
-                        std::int64_t fault_ns = 0) noexcept {
-    const code_use& whole = code.whole;
-    code_spread out;
-    if (use == nullptr || ranks < 2 || use->most_ns <= 0) return out;
-    const auto mean_of_others = [ranks](std::int64_t all, std::int64_t most) {
-      return static_cast<double>(all - most) / static_cast<double>(ranks - 1);
-    };
-    const auto ratio = [use](std::int64_t all, std::int64_t most) {
-      return all > most ? static_cast<double>(most) * (use->ranks - 1) / static_cast<double>(all - most) : 0;
-    };
-    out.rank = use->most_rank;
-    out.thread = use->most_thread;
-    out.ratio = ratio(use->ns, use->most_ns);
-    const auto most = static_cast<double>(use->most_ns);
-    const double others = mean_of_others(use->ns, use->most_ns), excess = most - others;
-    // A rank that has more of this block may have less of another: then it is not late because of it, unless it had no processor.
-    const double whole_excess =
-        whole.ranks < 2 ? excess
-                        : static_cast<double>(use->most_whole_ns) -
-                              static_cast<double>(whole.ns - use->most_whole_ns) / static_cast<double>(whole.ranks - 1);
-    // Several blocks may add up to the wait: then the whole must be enough for it, and this block a good part.
-    const auto wait = static_cast<double>(wait_ns);
-    const bool offset = 2 * whole_excess < excess;
-    const auto even = [&out]() -> code_spread& {
-      out.lead = "even";
-      out.excess = "";
-      out.above_mean_ns = INT64_MAX;
-      return out;
-    };
-    if (excess < 0.1 * most || 2 * std::max(excess, whole_excess) < wait || 5 * excess < wait) return even();
-    if (2 * static_cast<double>(use->most_polls_ns) >= excess) return out;  // it may be waiting there
-    out.above_mean_ns = use->most_ns - use->ns / ranks;
-    const std::int64_t own_ns = use->own_excess_ns(ranks);
-    const std::int64_t delay_ns = use->most_counts[core::code_count::delay_ns];
-    if (2 * own_ns < out.above_mean_ns) {  // not because of what it ran
-      if (2 * static_cast<double>(delay_ns) < excess) return even();
-      out.lead = "one";
-      out.excess = "shared";
-      out.delay_ns = delay_ns;
-      return out;
-    }
-    out.above_mean_ns = std::min(out.above_mean_ns, own_ns);
-    out.lead = others < 0.05 * most                                                                ? "alone"
-               : 2 * use->ranks <= ranks && most * use->ranks < 1.1 * static_cast<double>(use->ns) ? "few"
-               : most - static_cast<double>(use->second_ns) >= 0.5 * excess                        ? "one"
-                                                                                                   : "several";
-    if (use->counting_ranks == use->ranks) out.units_ratio = ratio(use->work, use->most_work);
-    out.visits_ratio = ratio(use->visits, use->most_visits);
-    const auto part = [&](double of) { return of > 0 && out.ratio > 1 ? (of - 1) / (out.ratio - 1) : 0; };
-    if (out.units_ratio > 0)
-      out.excess = part(out.units_ratio) > 0.6 ? "units" : part(out.units_ratio) < 0.4 ? "speed" : "both";
-    else out.excess = part(out.visits_ratio) > 0.6 ? "visits" : "unknown";
-    if (part(out.units_ratio) > 0.6 || part(out.visits_ratio) > 0.6) return offset ? even() : out;
-    const explain::slower_parts parts = parts_of(*use, fault_ns);
-    const auto decides = [excess](std::int64_t ns) { return 2 * static_cast<double>(ns) >= excess; };
-    constexpr std::int64_t most_ns_of_fault = 50'000;
-    if (decides(parts.preempted_ns)) {
-      out.excess = "shared";
-      out.delay_ns = parts.preempted_ns;
-    } else if (2 * static_cast<double>(parts.kernel_ns) >= excess * (1 + kernel_share_of_others(*use)) &&
-               parts.kernel_ns >= explain::least_kernel_ns) {
-      out.excess = parts.more_faults * most_ns_of_fault >= parts.kernel_ns ? "faults" : "system";
-      out.more_system_ns = parts.kernel_ns;
-      out.more_faults = parts.more_faults;
-    } else if (offset) {
-      return even();
-    } else if (decides(parts.instructions_ns)) {
-      out.excess = out.units_ratio > 0 ? "instructions" : "work";
-    } else if (decides(parts.cycles_ns)) {
-      out.excess = is_slow_core(*use, code, fault_ns) ? "core" : "cycles";
-    } else if (decides(parts.frequency_ns)) {
-      out.excess = "frequency";
-    }
-    return out;
-  }
-
- private:
-  // Whether the rank that is slow in a block needs more cycles for each instruction in at least 90 % of its other code. That code
-  // is also run by other ranks, and takes at least a tenth of the time of the block. One block may use memory in another way, not
-  // all.
-  static bool is_slow_core(const code_use& slow, const code_table& code, std::int64_t fault_ns) noexcept {
-    double all = 0, slower = 0;
-    for (const code_use& use : code.blocks) {
-      const double others = use.ranks > 1 ? static_cast<double>(use.ns - use.most_ns) / (use.ranks - 1) : 0;
-      if (use.block == slow.block || others <= 0) continue;
-      all += others;
-      const double excess = static_cast<double>(use.most_ns) - others;
-      if (use.most_rank == slow.most_rank && use.most_thread == slow.most_thread && excess >= 0.05 * others &&
-          2 * static_cast<double>(parts_of(use, fault_ns).cycles_ns) >= excess)
-        slower += others;
-    }
-    return all >= 0.1 * static_cast<double>(slow.most_ns) && slower >= 0.9 * all;
-  }
-
-  // More of the same work has more time in the kernel as well, in this proportion.
-  static double kernel_share_of_others(const code_use& use) noexcept {
-    const auto of_others = [&use](core::code_count what) {
-      return static_cast<double>(use.counts[what] - use.most_counts[what]);
-    };
-    const double all = of_others(core::code_count::read_ns);
-    return all > 0 ? std::clamp(of_others(core::code_count::system_ns) / all, 0.0, 1.0) : 0;
-  }
-
-  // The rank with the most time against the mean of the others that run the block.
-  static explain::slower_parts parts_of(const code_use& use, std::int64_t fault_ns) noexcept {
-    const std::int64_t others = use.ranks - 1;
-    if (others < 1) return {};
-    const bool by_work = use.counting_ranks == use.ranks;
-    explain::block_use late{use.most_visits, use.most_ns, by_work ? use.most_work : 0};
-    explain::block_use rest{(use.visits - use.most_visits) / others, (use.ns - use.most_ns) / others,
-                            by_work ? (use.work - use.most_work) / others : 0};
-    const explain::block_counts times(rest, late);
-    explain::counted_side a{rest.ns, times.waiter, use.counts}, b{late.ns, times.causer, use.most_counts};
-    for (std::size_t i = 0; i != core::code_counts_size; ++i)
-      a.counts.values[i] = (use.counts.values[i] - use.most_counts.values[i]) / others;
-    return explain::divide_speed(a, b, explain::split(rest, late).speed_ns, fault_ns);
-  }
-};
-
-}  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/rules/earlier_sends.hpp
 #ifndef WHYWAIT_RULES_EARLIER_SENDS_HPP
 #define WHYWAIT_RULES_EARLIER_SENDS_HPP
@@ -39476,106 +39577,6 @@ inline void set_earlier_sends(row_writer& w, const explain::outcome& found, cons
   w.set("earlier_in_turn", in_turn(causers, waiters));
   w.set("earlier_indirect", static_cast<double>(inherited_ns) / static_cast<double>(std::max<std::int64_t>(wait_ns, 1)));
 }
-
-}  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/rules/saving_bounds.hpp
-#ifndef WHYWAIT_RULES_SAVING_BOUNDS_HPP
-#define WHYWAIT_RULES_SAVING_BOUNDS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace rules {
-
-/// Whether threads share out the work that makes them wait, so that now one is late and now another.
-inline bool divides_work(explain::pattern why) noexcept {
-  return why == explain::pattern::mutex_contention || why == explain::pattern::thread_barrier || why == explain::pattern::join;
-}
-
-/// What the run saves at most by changes of one kind, in ns of wall time. Borrows its arguments.
-class saving_bounds {
- public:
-  saving_bounds(const explain::outcome& found, const program_facts& program, std::int64_t ranks) noexcept
-      : found_(found), program_(program), ranks_(ranks) {}
-
-  /// By another division of the same work: the ranks compute as long on average.
-  std::int64_t by_balance() const noexcept {
-    if (!program_.useful_known || found_.efficiency.parallel <= 0) return program_.most_divided_ns;
-    const double useful = std::min(1.0, found_.efficiency.parallel) * static_cast<double>(found_.total_ns);
-    const std::int64_t without =
-        program_.shared_processors ? program_.without_processor_ns / std::max<std::int64_t>(1, ranks_) : 0;
-    return std::min({found_.total_ns, found_.total_ns - static_cast<std::int64_t>(useful) + without, program_.most_divided_ns});
-  }
-  /// Without waits for locks: then no thread has to be woken either.
-  std::int64_t without_locks() const noexcept {
-    const double transfer = base::ranks_are_threads() ? 1 - std::min(1.0, found_.efficiency.transfer) : 0;
-    return std::max<std::int64_t>(0, found_.no_locks.saving_ns) +
-           (found_.efficiency.parallel > 0 ? static_cast<std::int64_t>(transfer * static_cast<double>(found_.total_ns)) : 0);
-  }
-  /// By another division of the same work among the threads of one process; 0: not known.
-  std::int64_t by_division() const noexcept { return program_.most_divided_ns != INT64_MAX ? program_.most_divided_ns : 0; }
-  /// By sharing the unmarked code of a wait otherwise, as threads may that take work as they come: what it has above the mean on the thread
-  /// that runs most of it. `kinds`: of the terms.
-  std::int64_t by_sharing(const base::pod_vector<const explain::residual_term*>& terms,
-                          const base::pod_vector<const char*>& kinds) const noexcept {
-    std::int64_t ns = 0;
-    for (std::size_t i = 0; i != terms.size() && program_.code != nullptr; ++i) {
-      const bool unmarked = terms[i]->total_ns > 0 && kinds[i] == std::string_view("between");
-      const code_use* const use = unmarked ? program_.code->find(terms[i]->block) : nullptr;
-      if (use != nullptr) ns += use->most_ns - use->ns / std::max<std::int64_t>(1, use->ranks);
-    }
-    return ns;
-  }
-  /// By any change that makes a block shorter: the run is a convex function of its time, so that the second half of it saves no more than the
-  /// first. INT64_MAX: not known.
-  std::int64_t by_speed(core::stable_key block) const noexcept {
-    for (const explain::what_if_answer& a : found_.savings)
-      if (a.question.changes.size() == 1 && a.question.changes[0].block == block)
-        return 2 * std::max<std::int64_t>(0, a.saving_ns);
-    return INT64_MAX;
-  }
-  /// Whether the usual change is to spread work over the ranks; otherwise it is to call something earlier.
-  static bool spreads_work(explain::pattern why) noexcept {
-    using explain::pattern;
-    switch (why) {
-      case pattern::wait_at_barrier:
-      case pattern::wait_at_nxn:
-      case pattern::early_reduce:
-      case pattern::early_scan:
-      case pattern::wait_at_create:
-      case pattern::wait_at_finalize:
-      case pattern::wait_at_fence: return true;
-      default: return false;
-    }
-  }
-  /// By a processor for each rank: no more than all ranks lacked one, and the rank that computes longest remains.
-  std::int64_t by_processors() const noexcept {
-    if (program_.code == nullptr || !program_.shared_processors) return 0;
-    return std::max(std::int64_t{0}, std::min(found_.total_ns - longest_computing_ns(), program_.without_processor_ns));
-  }
-  /// By another order of calls: the rank that computes longest remains. A thread beside MPI may run to the end anyway.
-  std::int64_t by_order(explain::pattern why) const noexcept {
-    if (!program_.useful_known || spreads_work(why) || within_ranks(why)) return INT64_MAX;
-    auto computing =
-        static_cast<std::int64_t>(std::min(1.0, found_.efficiency.communication) * static_cast<double>(found_.total_ns));
-    if (program_.shared_processors)  // it computed for less than it was outside MPI
-      computing = program_.code != nullptr ? longest_computing_ns() : 0;
-    return computing > 0 ? std::max(std::int64_t{0}, found_.total_ns - computing) : INT64_MAX;
-  }
-
- private:
-  std::int64_t longest_computing_ns() const noexcept {
-    return program_.code->whole.most_ns - program_.code->whole.most_delay_ns;
-  }
-
-  const explain::outcome& found_;
-  const program_facts& program_;
-  std::int64_t ranks_;
-};
 
 }  // namespace rules
 }  // namespace v0
@@ -39967,9 +39968,8 @@ class fact_maker {
       w.time("above_mean", above_mean(top, spread, longest_waiter));
       // Where processors were shared, or maybe a disk, `above_mean` is a bound.
       w.set("balance_predicted",
-            balance_predicted(top, spread) && !program_.shared_processors && !explain::may_wait_for_disk(e, top, found_));
-      w.set("balance_moves",
-            balance_predicted(top, spread) && (balance_of(top)->moves || explain::delays_progress(top.block, found_)));
+            balance_predicted(top, spread) && !program_.shared_processors && !may_wait_for_disk(top.block, found_));
+      w.set("balance_moves", balance_predicted(top, spread) && (balance_of(top)->moves || delays_progress(top.block, found_)));
       w.set("balance_whole", balance_predicted(top, spread) && balance_of(top)->block == explain::unmarked_key());
       set_earlier_sends(w, found_, names_, program_, e, top.block);
       w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)
@@ -52694,9 +52694,9 @@ inline void weaken(result& r) {
       if (!v.of_pattern) kept.push_back(std::move(v));
     r.verdict = std::move(kept);
     // The clocks keep the time that is not understood as it is, also where a rank waits in it that would not wait any more.
-    for (verdict_entry& v : r.verdict) v.at_least = v.at_least || v.predicted;
+    for (verdict_entry& v : r.verdict) v.at_least |= v.predicted;
     for (wait_entry& w : r.waits)
-      for (advice_entry& a : w.advice) a.at_least = a.at_least || a.predicted;
+      for (advice_entry& a : w.advice) a.at_least |= a.predicted;
   }
   if (frequent_locks(r).matter()) {
     base::vector<verdict_entry> kept;
@@ -65902,6 +65902,7 @@ inline reports::run_facts facts_of(core::registry& registry, const solo_records&
   facts.threads_only = true;
   facts.unrecorded = unrecorded_threads_of(registry);
   facts.seconds = static_cast<double>(clock(all.last_ticks) - clock(all.begin_ticks)) * 1e-9;
+  facts.unrecorded.run_seconds = facts.seconds;
   facts.unseen_seconds = static_cast<double>(clock(all.last_ticks) - clock(all.end_ticks)) * 1e-9;
   facts.primitives = static_cast<std::int64_t>(all.primitives);
   facts.interposed_calls = static_cast<std::int64_t>(all.interposed);

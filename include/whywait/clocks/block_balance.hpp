@@ -129,7 +129,7 @@ class block_balance {
             to.piece = e.piece;
             to.pieces = e.pieces;
           }
-          to.reused = to.reused || e.reused;
+          to.reused |= e.reused;
           to.ranks += e.ranks;
           to.sum_ns += e.sum_ns;
         });

@@ -350,24 +350,6 @@ struct outcome {
   run_maps maps;                         ///< options::maps
 };
 
-/// Whether the late side of a wait takes longer in a block mostly because it sleeps there, in a program that uses files: what it waits for
-/// may be a disk that all ranks share, so that dividing the block may save nothing.
-[[gnu::noinline]] inline bool may_wait_for_disk(const explanation& e, const residual_term& t, const outcome& found) noexcept {
-  constexpr std::int64_t least_bytes = 1 << 20;
-  return found.file_bytes >= least_bytes && t.speed_ns > 0 &&
-         2 * parts_of(t, e.counts, found.fault_ns).blocked_ns >= t.speed_ns;
-}
-
-/// Whether ranks wait until another one calls MPI again, which runs this code meanwhile: divided, its parts call MPI at other times.
-[[gnu::noinline]] inline bool delays_progress(core::stable_key block, const outcome& found) noexcept {
-  for (const explanation& e : found.waits)
-    for (const residual_term& t : e.residual)
-      if (e.why == pattern::wait_for_progress && t.block == block && 2 * t.total_ns >= e.wait_ns &&
-          2000 * e.wait_ns >= found.location_ns)
-        return true;
-  return false;
-}
-
 /// Largest saving first; the sends of one block stay together.
 inline void sort_by_saving(base::vector<earlier_send>& sends) {
   base::small_stable_sort(sends, [](const earlier_send& a, const earlier_send& b) {

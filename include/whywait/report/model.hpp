@@ -36,10 +36,11 @@ namespace reports {
 struct unrecorded_threads {
   double seconds = 0;  ///< processor time that they used
   double share = 0;  ///< of the processor time of the process
+  double run_seconds = 0;  ///< wall time: so little of it changes no statement; 0: not known
   bool large_teams = false;  ///< some belong to OpenMP teams that are too large
 
   /// Whether a statement about the recorded threads may be wrong for the program.
-  bool matter() const noexcept { return large_teams || (share >= 0.1 && seconds >= 0.005); }
+  bool matter() const noexcept { return large_teams || (share >= 0.1 && seconds >= 0.005 && seconds >= 0.02 * run_seconds); }
 };
 
 /// The rank that called MPI_Init last.

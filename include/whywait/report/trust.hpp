@@ -78,9 +78,9 @@ inline void weaken(result& r) {
       if (!v.of_pattern) kept.push_back(std::move(v));
     r.verdict = std::move(kept);
     // The clocks keep the time that is not understood as it is, also where a rank waits in it that would not wait any more.
-    for (verdict_entry& v : r.verdict) v.at_least = v.at_least || v.predicted;
+    for (verdict_entry& v : r.verdict) v.at_least |= v.predicted;
     for (wait_entry& w : r.waits)
-      for (advice_entry& a : w.advice) a.at_least = a.at_least || a.predicted;
+      for (advice_entry& a : w.advice) a.at_least |= a.predicted;
   }
   if (frequent_locks(r).matter()) {
     base::vector<verdict_entry> kept;

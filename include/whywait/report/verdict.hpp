@@ -11,6 +11,7 @@
 #include <whywait/report/name_resolver.hpp>
 #include <whywait/report/waits_for_code.hpp>
 #include <whywait/rules/finding.hpp>
+#include <whywait/rules/saving_bounds.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -277,9 +278,9 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
     if (b.after && nearly_all && !computes_more(b, said)) continue;
     v.saving_seconds = (in_turn && !b.moves) || ranks_in_turn ? even : saving;
-    const bool progress = explain::delays_progress(b.piece, found);
+    const bool progress = rules::delays_progress(b.piece, found);
     v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && !(progress && divided) &&
-                  !may_wait_for_disk(b.piece, found) && v.saving_seconds <= saving;
+                  !rules::may_wait_for_disk(b.piece, found) && v.saving_seconds <= saving;
     v.at_least = v.predicted && (b.moves || progress || takes_locks(found));
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
     const std::string code = code_text(v.where);
@@ -335,14 +336,18 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     if (std::none_of(kept.begin(), kept.end(), same_cause)) kept.push_back(v);  // the same cause may have one that saves more
   }
   if (kept.size() > most_verdicts) kept.resize(most_verdicts);
-  // Patterns, and what moves from thread to thread, where nothing is known that saves a large part of it.
-  const double least = kept.empty() ? 0 : far_more * kept[0].saving_seconds;
+  // Patterns, and what moves from thread to thread, where nothing is known that saves a large part of it. Of threads that are awaited to
+  // their end it is known what they run.
+  const double known = kept.empty() ? 0 : kept[0].saving_seconds, least = far_more * known;
   base::vector<verdict_entry> more = kept;  // which cover others
   if (!drowned && static_cast<double>(found.waiting_ns) >= least_waiting * static_cast<double>(found.location_ns))
-    add(more, true, std::max(noise, least));
+    add(more, true, std::max(noise, far_from * known));
   double most = 0;
-  for (std::size_t i = kept.size(); i != more.size(); ++i) most = std::max(most, more[i].saving_seconds);
-  std::size_t first = kept.size();  // of nearly the same saving: ranks wait longest for it
+  for (std::size_t i = kept.size(); i < more.size(); ++i) {
+    if (more[i].problem != "join" && more[i].saving_seconds < least) more[i].saving_seconds = 0;
+    most = std::max(most, more[i].saving_seconds);
+  }
+  std::size_t first = most > 0 ? kept.size() : more.size();  // of nearly the same saving: ranks wait longest for it
   while (first != more.size() && 1.05 * more[first].saving_seconds < most) ++first;
   more.erase(more.begin(), more.begin() + static_cast<std::ptrdiff_t>(first));
   if (more.empty() && !moving.empty() && moving[0].saving_seconds >= least) more = std::move(moving);

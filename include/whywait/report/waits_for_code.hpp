@@ -62,14 +62,6 @@ inline bool explains(core::stable_key block, const rules::finding& f, const expl
   return handed_ns > other_ns;
 }
 
-/// Whether threads wait because one of them may wait for a disk in this code.
-[[gnu::noinline]] inline bool may_wait_for_disk(core::stable_key piece, const explain::outcome& found) noexcept {
-  for (const explain::explanation& e : found.waits)
-    for (const explain::residual_term& t : e.residual)
-      if (t.block == piece && 2 * t.total_ns >= e.wait_ns && explain::may_wait_for_disk(e, t, found)) return true;
-  return false;
-}
-
 /// Whether locks were waited for. The clocks keep the order in which they were taken, which a balanced run would not have.
 [[gnu::noinline]] inline bool takes_locks(const explain::outcome& found) noexcept {
   std::int64_t ns = 0;

@@ -312,9 +312,8 @@ class fact_maker {
       w.time("above_mean", above_mean(top, spread, longest_waiter));
       // Where processors were shared, or maybe a disk, `above_mean` is a bound.
       w.set("balance_predicted",
-            balance_predicted(top, spread) && !program_.shared_processors && !explain::may_wait_for_disk(e, top, found_));
-      w.set("balance_moves",
-            balance_predicted(top, spread) && (balance_of(top)->moves || explain::delays_progress(top.block, found_)));
+            balance_predicted(top, spread) && !program_.shared_processors && !may_wait_for_disk(top.block, found_));
+      w.set("balance_moves", balance_predicted(top, spread) && (balance_of(top)->moves || delays_progress(top.block, found_)));
       w.set("balance_whole", balance_predicted(top, spread) && balance_of(top)->block == explain::unmarked_key());
       set_earlier_sends(w, found_, names_, program_, e, top.block);
       w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)

@@ -248,6 +248,10 @@ TEST_CASE("where threads work that were not recorded there is no verdict, and no
   CHECK(r.verdict.size() == 1);
   r.run.unrecorded.share = 0.10;
   CHECK(r.run.unrecorded.matter());
+  r.run.unrecorded.run_seconds = 21;  // 0.4 s of it
+  CHECK_FALSE(r.run.unrecorded.matter());
+  r.run.unrecorded.run_seconds = 19;
+  CHECK(r.run.unrecorded.matter());
   reports::weaken(r);
   CHECK(r.verdict.empty());
   CHECK(reports::first_objection(r) == objection::not_recorded);

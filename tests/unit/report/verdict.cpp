@@ -271,6 +271,24 @@ TEST_CASE("of patterns that save nearly the same the one that ranks wait longest
   CHECK(first(2.11) == "wait_at_nxn");
 }
 
+TEST_CASE("threads that are awaited to their end have a verdict beside serial code that saves less") {
+  const auto problems = [](const char* problem, double saving) {
+    rules::evaluation said;
+    said.waits.resize(1);
+    said.waits[0].list.push_back(
+        finding_of("thread 0 waited in pthread_join: dividing it among the threads", saving, {}, problem));
+    said.waits[0].list[0].of_pattern = true;
+    std::string all;
+    for (const reports::verdict_entry& v : with({balance_of(compute, 3, 8, 6, 20, 1.5)}, said).verdict)
+      all += (v.problem.empty() ? "balance" : v.problem) + " ";
+    return all;
+  };
+  CHECK(problems("join", 1.9) == "balance ");
+  CHECK(problems("join", 2.1) == "join balance ");
+  CHECK(problems("wait_at_barrier", 2.1) == "balance ");
+  CHECK(problems("wait_at_barrier", 4.6) == "wait_at_barrier balance ");
+}
+
 TEST_CASE("where ranks wait for progress or maybe for a disk, the clocks only know a bound") {
   const auto sentence_with = [](explain::pattern why, std::int32_t among, std::int64_t file_bytes, std::int64_t blocked_ns) {
     explain::explanation waits = late_sender();  // above all for compute_interior

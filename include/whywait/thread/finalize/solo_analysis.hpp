@@ -76,6 +76,7 @@ inline reports::run_facts facts_of(core::registry& registry, const solo_records&
   facts.threads_only = true;
   facts.unrecorded = unrecorded_threads_of(registry);
   facts.seconds = static_cast<double>(clock(all.last_ticks) - clock(all.begin_ticks)) * 1e-9;
+  facts.unrecorded.run_seconds = facts.seconds;
   facts.unseen_seconds = static_cast<double>(clock(all.last_ticks) - clock(all.end_ticks)) * 1e-9;
   facts.primitives = static_cast<std::int64_t>(all.primitives);
   facts.interposed_calls = static_cast<std::int64_t>(all.interposed);
