@@ -22337,8 +22337,8 @@ class block_balance {
       e.rank = who.rank;
       e.thread = who.thread;
       e.ranks = 1;
-      e.reused = reused;
       joined.describe(e);
+      e.reused = reused && e.unmarked;  // a mark tells visits apart
       e.region = !e.unmarked && std::binary_search(regions.begin(), regions.end(), b.block);
       e.most_ns = e.least_ns = e.sum_ns = b.ns;
       all_.push_back(e);
@@ -24303,13 +24303,23 @@ inline base::pod_vector<core::stable_key> locks_to_remove(const base::vector<exp
   return sites;
 }
 
-/// The call sites of the two threads that wait longest for each other to hand something on, the shorter wait first: it is predicted
-/// what it saves if none waits in the first. Each is at least a twentieth of the waiting, and hardly another thread is in either.
+/// Names a group of threads, in any order; 0: not all of them are known.
+[[gnu::noinline]] inline std::uint64_t number_of(const base::vector<explain::location_share>& group) noexcept {
+  std::uint64_t sum = 0;
+  for (const explain::location_share& s : group) {
+    if (s.rank < 0) return 0;
+    sum += (static_cast<std::uint64_t>(explain::thread_of_rank{s.rank, s.thread}.number()) + 1) * 0x9e3779b97f4a7c15u;
+  }
+  return sum;
+}
+
+/// The call sites of the two threads, or groups of ranks, that wait longest for each other to hand something on, the shorter wait first: it
+/// is predicted what it saves if none waits in the first. Each is at least a twentieth of the waiting, and hardly another thread is in either.
 inline explain::turn_taking turns_to_end(const base::vector<explain::merged_class>& classes) {
   constexpr std::size_t most = 32;  // directions that are compared
   struct direction {
     core::stable_key site;
-    std::int64_t waiter, causer;
+    std::uint64_t waiter, causer;
     std::int64_t ns;
   };
   base::vector<direction> all;
@@ -24317,12 +24327,12 @@ inline explain::turn_taking turns_to_end(const base::vector<explain::merged_clas
   std::int64_t all_ns = 0;
   for (const explain::merged_class& c : classes) {
     all_ns += c.sum.wait_ns;
-    if (c.sum.why != explain::pattern::condition_variable && c.sum.why != explain::pattern::semaphore) continue;
+    if (c.sum.why != explain::pattern::condition_variable && c.sum.why != explain::pattern::semaphore &&
+        c.sum.why != explain::pattern::latch && c.sum.why != explain::pattern::late_sender)
+      continue;
     sites.emplace_back(c.sum.operation, c.sum.wait_ns);
-    if (c.sum.waiters.size() != 1 || c.sum.causers.size() != 1) continue;
-    const explain::location_share &w = c.sum.waiters[0], &l = c.sum.causers[0];
-    all.push_back({c.sum.operation, explain::thread_of_rank{w.rank, w.thread}.number(),
-                   explain::thread_of_rank{l.rank, l.thread}.number(), c.sum.wait_ns});
+    const std::uint64_t waiter = number_of(c.sum.waiters), causer = number_of(c.sum.causers);
+    if (waiter != 0 && causer != 0) all.push_back({c.sum.operation, waiter, causer, c.sum.wait_ns});
   }
   add_up(sites);
   base::sort_and_join(
@@ -24333,7 +24343,6 @@ inline explain::turn_taking turns_to_end(const base::vector<explain::merged_clas
       },
       [](direction& to, const direction& d) { to.ns += d.ns; });
   base::small_stable_sort(all, [](const direction& a, const direction& b) { return a.ns > b.ns; });
-  if (all.size() > most) all.resize(most);
   const auto alone = [&sites](const direction& d) {
     for (const key_time& s : sites)
       if (s.first == d.site) return 10 * d.ns >= 9 * s.second;
@@ -24341,8 +24350,10 @@ inline explain::turn_taking turns_to_end(const base::vector<explain::merged_clas
   };
   explain::turn_taking turns;
   std::int64_t longest_ns = all_ns / 20;
-  for (const direction& a : all) {
-    for (const direction& b : all) {
+  const direction* const end = all.data() + (all.size() < most ? all.size() : most);
+  for (const direction* i = all.data(); i != end; ++i) {
+    for (const direction* j = all.data(); j != end; ++j) {
+      const direction &a = *i, &b = *j;
       if (a.waiter != b.causer || a.causer != b.waiter || a.ns > b.ns || a.site == b.site || a.ns <= longest_ns) continue;
       if (!alone(a) || !alone(b)) continue;
       longest_ns = a.ns;
@@ -36923,12 +36934,12 @@ class saving_bounds {
     return ns;
   }
   /// By any change that makes a block shorter: the run is a convex function of its time, so that the second half of it saves no more than the
-  /// first. INT64_MAX: not known.
+  /// first. INT64_MAX / 4: not known; such values can be added.
   std::int64_t by_speed(core::stable_key block) const noexcept {
     for (const explain::what_if_answer& a : found_.savings)
       if (a.question.changes.size() == 1 && a.question.changes[0].block == block)
         return 2 * std::max<std::int64_t>(0, a.saving_ns);
-    return INT64_MAX;
+    return INT64_MAX / 4;
   }
   /// Whether the usual change is to spread work over the ranks; otherwise it is to call something earlier.
   static bool spreads_work(explain::pattern why) noexcept {
@@ -39846,7 +39857,7 @@ class fact_maker {
       ++used;
       named += terms[i]->total_ns;
       on_path += path_ns(terms[i]->block);
-      by_speed += std::min(bounds_.by_speed(terms[i]->block), INT64_MAX / 4);
+      by_speed += bounds_.by_speed(terms[i]->block);
       for (const explain::balance_answer& b : found_.balances)
         if (b.piece == terms[i]->block) balanced_ns = std::max(balanced_ns, b.saving_ns);
     }
@@ -43514,8 +43525,8 @@ declare problem for late_sender parameters (
   saving = if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), w.shorter, w.avoidable) );
 
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
-# would travel while all work. What that saves at most is known from the virtual clocks: where the library sends large messages only inside
-# calls, ranks wait for each other's next call.
+# would travel while all work. What that saves is known from the virtual clocks; at most, if ranks also wait until nonblocking sends are
+# done: where the library sends large messages only inside calls, they wait for each other's next call.
 declare composite event send_after_work member ( wait as w )
   when w.pattern = 'late_sender' and w.lead = 'even' and w.earlier_share >= 2 % and w.earlier_in_turn >= 50 %
        and w.earlier_indirect <= 50 % and w.top_kind != 'waiting';
@@ -43527,9 +43538,9 @@ declare problem for send_after_work parameters (
   verdict = if(w.earlier_saving < w.noise, "", "{w.earlier_ranks} waited for messages that are sent only after {w.top}"
             + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
             + ": calling {w.earlier_sends} ahead of it, if the messages do not depend on it,"),
-  advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + " if the messages do not depend on it
-            (large ones may leave only while both ranks are inside MPI)",
-  duration = w.duration, saving = w.earlier_saving );
+  advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + " if the messages do not depend on it"
+           + if(w.nonblocking, " (large ones may leave only while both ranks are inside MPI)", ""),
+  duration = w.duration, saving = w.earlier_saving, predicted = not w.nonblocking );
 
 declare composite event late_receiver member ( wait as w ) when w.pattern = 'late_receiver';
 declare problem for late_receiver parameters (
@@ -43544,19 +43555,22 @@ declare problem for late_receiver parameters (
   duration = w.duration,
   saving = w.avoidable );
 
-declare composite event wait_for_progress member ( wait as w ) when w.pattern = 'wait_for_progress';
+# In code ahead of the call that begins the message nothing is pending: where two pieces of code are named, one may be that.
+declare composite event wait_for_progress member ( wait as w ) when w.pattern = 'wait_for_progress'
+  parameters ( code = if(w.blocks_count = 2 and w.top_kind = 'between', w.top, w.blocks),
+               part = if(w.blocks_count = 2 and w.top_kind = 'between', min(1, w.top_duration / w.duration), 1) );
 declare problem for wait_for_progress parameters (
   name = "wait_for_progress",
   description = "{w.waiting_ranks} had posted what {w.operation} needs, but it did not complete until {w.late_ranks} called MPI again
                  ({w.cause}).",
   verdict = "{w.waiting_ranks} waited in {w.operation} until {w.late_ranks} called MPI again"
-            + if(w.blocks_count > 0, ", after {w.blocks}", "") + ": calling MPI_Test there now and then",
-  advice = if(w.blocks_count > 0, "let {w.late_ranks} call MPI_Test now and then in {w.blocks}, or make {w.blocks} shorter there",
+            + if(w.blocks_count > 0, ", after {code}", "") + ": calling MPI_Test there now and then",
+  advice = if(w.blocks_count > 0, "let {w.late_ranks} call MPI_Test now and then in {code}, or make {code} shorter there",
               "let {w.late_ranks} call MPI_Test now and then ahead of {w.cause}")
            + if(w.nonblocking, "; or give {w.waiting_ranks} work to do ahead of {w.operation}", "")
            + "; some MPI libraries have a progress thread",
   duration = w.duration,
-  saving = w.avoidable );
+  saving = part * w.avoidable );
 
 declare composite event wrong_order member ( wait as w )
   when w.pattern = 'late_sender' and w.other_ready_duration > 10 % * w.duration
@@ -43750,15 +43764,16 @@ declare problem for condition_variable parameters (
   duration = w.duration,
   saving = w.avoidable );
 
-# Two threads that hand something to and fro, and hardly ever work at the same time.
-declare composite event turns member ( wait as w ) when w.turns_saving > 0 s;
+# Two threads, or groups of ranks, that hand something to and fro, and hardly ever work at the same time.
+declare composite event turns member ( wait as w ) when w.turns_saving > 0 s and not starts_with(w.operation_call, 'omp ');
 declare problem for turns parameters (
   name = "no_overlap",
-  instead_of = "condition_variable, semaphore",
+  instead_of = "condition_variable, semaphore, latch, late_sender",
   root = "{w.turns}",
   description = "{w.waiting_ranks} and {w.late_others} wait for each other, in {w.operation} and {w.turns_other}.",
   verdict = "{w.waiting_ranks} and {w.late_others} wait for each other, in {w.operation} and {w.turns_other}: letting both work at once, if they can,",
-  advice = "unless each needs the last result of the other, give {w.waiting_ranks} and {w.late_others} a second buffer or a longer queue, so that both work at the same time",
+  advice = "unless each needs the last result of the other, give {w.waiting_ranks} and {w.late_others} a second buffer or "
+           + if(w.pattern = 'late_sender', "a second message on the way", "a longer queue") + ", so that both work at the same time",
   duration = w.duration,
   saving = w.turns_saving );
 
@@ -52688,16 +52703,17 @@ struct frequent_locks {
 inline void weaken(result& r) {
   if (r.run.unrecorded.matter()) r.verdict.clear();
   // What is not understood may be the cause of the waits, and a thread without a processor comes late.
-  if (is_weakened(r) || (r.run.threads_only && shares_processors(r))) {
+  const bool weak_clocks = is_weakened(r);
+  if (weak_clocks || (r.run.threads_only && shares_processors(r))) {
     base::vector<verdict_entry> kept;
     for (verdict_entry& v : r.verdict)
       if (!v.of_pattern) kept.push_back(std::move(v));
     r.verdict = std::move(kept);
-    // The clocks keep the time that is not understood as it is, also where a rank waits in it that would not wait any more.
-    for (verdict_entry& v : r.verdict) v.at_least |= v.predicted;
-    for (wait_entry& w : r.waits)
-      for (advice_entry& a : w.advice) a.at_least |= a.predicted;
   }
+  // The clocks keep the time that is not understood as it is, also where a rank waits in it that would not wait any more.
+  for (verdict_entry& v : r.verdict) v.at_least |= weak_clocks && v.predicted;
+  for (wait_entry& w : r.waits)
+    for (advice_entry& a : w.advice) a.at_least |= weak_clocks && a.predicted;
   if (frequent_locks(r).matter()) {
     base::vector<verdict_entry> kept;
     for (verdict_entry& v : r.verdict)

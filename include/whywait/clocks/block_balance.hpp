@@ -35,8 +35,8 @@ class block_balance {
       e.rank = who.rank;
       e.thread = who.thread;
       e.ranks = 1;
-      e.reused = reused;
       joined.describe(e);
+      e.reused = reused && e.unmarked;  // a mark tells visits apart
       e.region = !e.unmarked && std::binary_search(regions.begin(), regions.end(), b.block);
       e.most_ns = e.least_ns = e.sum_ns = b.ns;
       all_.push_back(e);

@@ -85,13 +85,23 @@ inline base::pod_vector<core::stable_key> locks_to_remove(const base::vector<exp
   return sites;
 }
 
-/// The call sites of the two threads that wait longest for each other to hand something on, the shorter wait first: it is predicted
-/// what it saves if none waits in the first. Each is at least a twentieth of the waiting, and hardly another thread is in either.
+/// Names a group of threads, in any order; 0: not all of them are known.
+[[gnu::noinline]] inline std::uint64_t number_of(const base::vector<explain::location_share>& group) noexcept {
+  std::uint64_t sum = 0;
+  for (const explain::location_share& s : group) {
+    if (s.rank < 0) return 0;
+    sum += (static_cast<std::uint64_t>(explain::thread_of_rank{s.rank, s.thread}.number()) + 1) * 0x9e3779b97f4a7c15u;
+  }
+  return sum;
+}
+
+/// The call sites of the two threads, or groups of ranks, that wait longest for each other to hand something on, the shorter wait first: it
+/// is predicted what it saves if none waits in the first. Each is at least a twentieth of the waiting, and hardly another thread is in either.
 inline explain::turn_taking turns_to_end(const base::vector<explain::merged_class>& classes) {
   constexpr std::size_t most = 32;  // directions that are compared
   struct direction {
     core::stable_key site;
-    std::int64_t waiter, causer;
+    std::uint64_t waiter, causer;
     std::int64_t ns;
   };
   base::vector<direction> all;
@@ -99,12 +109,12 @@ inline explain::turn_taking turns_to_end(const base::vector<explain::merged_clas
   std::int64_t all_ns = 0;
   for (const explain::merged_class& c : classes) {
     all_ns += c.sum.wait_ns;
-    if (c.sum.why != explain::pattern::condition_variable && c.sum.why != explain::pattern::semaphore) continue;
+    if (c.sum.why != explain::pattern::condition_variable && c.sum.why != explain::pattern::semaphore &&
+        c.sum.why != explain::pattern::latch && c.sum.why != explain::pattern::late_sender)
+      continue;
     sites.emplace_back(c.sum.operation, c.sum.wait_ns);
-    if (c.sum.waiters.size() != 1 || c.sum.causers.size() != 1) continue;
-    const explain::location_share &w = c.sum.waiters[0], &l = c.sum.causers[0];
-    all.push_back({c.sum.operation, explain::thread_of_rank{w.rank, w.thread}.number(),
-                   explain::thread_of_rank{l.rank, l.thread}.number(), c.sum.wait_ns});
+    const std::uint64_t waiter = number_of(c.sum.waiters), causer = number_of(c.sum.causers);
+    if (waiter != 0 && causer != 0) all.push_back({c.sum.operation, waiter, causer, c.sum.wait_ns});
   }
   add_up(sites);
   base::sort_and_join(
@@ -115,7 +125,6 @@ inline explain::turn_taking turns_to_end(const base::vector<explain::merged_clas
       },
       [](direction& to, const direction& d) { to.ns += d.ns; });
   base::small_stable_sort(all, [](const direction& a, const direction& b) { return a.ns > b.ns; });
-  if (all.size() > most) all.resize(most);
   const auto alone = [&sites](const direction& d) {
     for (const key_time& s : sites)
       if (s.first == d.site) return 10 * d.ns >= 9 * s.second;
@@ -123,8 +132,10 @@ inline explain::turn_taking turns_to_end(const base::vector<explain::merged_clas
   };
   explain::turn_taking turns;
   std::int64_t longest_ns = all_ns / 20;
-  for (const direction& a : all) {
-    for (const direction& b : all) {
+  const direction* const end = all.data() + (all.size() < most ? all.size() : most);
+  for (const direction* i = all.data(); i != end; ++i) {
+    for (const direction* j = all.data(); j != end; ++j) {
+      const direction &a = *i, &b = *j;
       if (a.waiter != b.causer || a.causer != b.waiter || a.ns > b.ns || a.site == b.site || a.ns <= longest_ns) continue;
       if (!alone(a) || !alone(b)) continue;
       longest_ns = a.ns;

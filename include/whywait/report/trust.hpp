@@ -72,16 +72,17 @@ struct frequent_locks {
 inline void weaken(result& r) {
   if (r.run.unrecorded.matter()) r.verdict.clear();
   // What is not understood may be the cause of the waits, and a thread without a processor comes late.
-  if (is_weakened(r) || (r.run.threads_only && shares_processors(r))) {
+  const bool weak_clocks = is_weakened(r);
+  if (weak_clocks || (r.run.threads_only && shares_processors(r))) {
     base::vector<verdict_entry> kept;
     for (verdict_entry& v : r.verdict)
       if (!v.of_pattern) kept.push_back(std::move(v));
     r.verdict = std::move(kept);
-    // The clocks keep the time that is not understood as it is, also where a rank waits in it that would not wait any more.
-    for (verdict_entry& v : r.verdict) v.at_least |= v.predicted;
-    for (wait_entry& w : r.waits)
-      for (advice_entry& a : w.advice) a.at_least |= a.predicted;
   }
+  // The clocks keep the time that is not understood as it is, also where a rank waits in it that would not wait any more.
+  for (verdict_entry& v : r.verdict) v.at_least |= weak_clocks && v.predicted;
+  for (wait_entry& w : r.waits)
+    for (advice_entry& a : w.advice) a.at_least |= weak_clocks && a.predicted;
   if (frequent_locks(r).matter()) {
     base::vector<verdict_entry> kept;
     for (verdict_entry& v : r.verdict)

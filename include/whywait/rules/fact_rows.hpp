@@ -190,7 +190,7 @@ class fact_maker {
       ++used;
       named += terms[i]->total_ns;
       on_path += path_ns(terms[i]->block);
-      by_speed += std::min(bounds_.by_speed(terms[i]->block), INT64_MAX / 4);
+      by_speed += bounds_.by_speed(terms[i]->block);
       for (const explain::balance_answer& b : found_.balances)
         if (b.piece == terms[i]->block) balanced_ns = std::max(balanced_ns, b.saving_ns);
     }

@@ -55,12 +55,12 @@ class saving_bounds {
     return ns;
   }
   /// By any change that makes a block shorter: the run is a convex function of its time, so that the second half of it saves no more than the
-  /// first. INT64_MAX: not known.
+  /// first. INT64_MAX / 4: not known; such values can be added.
   std::int64_t by_speed(core::stable_key block) const noexcept {
     for (const explain::what_if_answer& a : found_.savings)
       if (a.question.changes.size() == 1 && a.question.changes[0].block == block)
         return 2 * std::max<std::int64_t>(0, a.saving_ns);
-    return INT64_MAX;
+    return INT64_MAX / 4;
   }
   /// Whether the usual change is to spread work over the ranks; otherwise it is to call something earlier.
   static bool spreads_work(explain::pattern why) noexcept {

@@ -63,6 +63,13 @@ inline void store_task_wait(team_thread& here, const void* object, uint64_t caus
   call.begin_at(here.begun);
   store_wait(call, core::cycle_clock::now(), object, -1, -1, cause, ends && call.parts_code());
 }
+/// No task is left when the calling thread waits for some at `now`.
+inline void part_code_at_tasks(const sync_site& site, const void* object, uint64_t now) noexcept {
+  sync_call call(site);
+  if (!call) return;
+  call.begin_at(now);
+  if (call.parts_code()) store_wait(call, now, object, -1, -1, 0, true);
+}
 
 }  // namespace detail
 
@@ -188,16 +195,16 @@ inline bool want_tasks(const sync_site& site, task_set* set, bool all = true) no
   team_thread& here = this_thread_in_team();
   team* const t = here.current;
   if (set == nullptr || t == nullptr || !t->counts()) return false;
-  here.place = site.address;
-  here.begun = core::cycle_clock::now();
+  const uint64_t now = core::cycle_clock::now();
   if (__atomic_load_n(&set->users, __ATOMIC_RELAXED) < 2) {
-    detail::store_task_wait(here, set, 0, true);
-    here.begun = 0;
+    detail::part_code_at_tasks(team_site(core::mpi_call::omp_taskwait, site.address), set, now);
     return false;
   }
   __atomic_store_n(&set->ended, uint64_t(0), __ATOMIC_RELAXED);
   __atomic_store_n(&set->waits, all ? detail::wait_for_all : detail::wait_for_some, __ATOMIC_SEQ_CST);
   __atomic_fetch_add(&t->task_waits, 1u, __ATOMIC_RELAXED);
+  here.place = site.address;
+  here.begun = now;
   return true;
 }
 inline void have_tasks(task_set* set) noexcept {

@@ -248,29 +248,39 @@ TEST_CASE(
   CHECK(candidates({table(0, 0, 0), table(1, 0, 100), table(2, 0, 0)}).size() == 0);
 }
 
-TEST_CASE("a block of threads that share one number is known as that, on all ranks") {
-  const auto reused = [](bool first, bool second) {
-    clocks::block_balance all, other;
-    const core::stable_key block = core::key_of("solve");
-    base::pod_vector<explain::block_time> slow, fast;
-    slow.push_back({block, 400, 4});
-    fast.push_back({block, 100, 4});
+TEST_CASE("unmarked code of threads that share one number is known as that, on all ranks, and marked code is not") {
+  functions_by_name names;
+  const core::stable_key first = core::key_of(names.site("main", 10).c_str()),
+                         second = core::key_of(names.site("main", 12).c_str());
+  const auto reused = [&](std::int32_t rank_of_it, bool marked) {
+    const core::stable_key block = marked ? core::key_of("solve") : explain::between_key(first, second);
     base::pod_vector<core::stable_key> regions;
-    regions.push_back(block);
-    clocks::joined_code joined;
-    all.add({0, 0}, slow, joined, regions, first);
-    other.add({1, 0}, fast, joined, regions, second);
-    base::packet out;
-    other.write(out);
-    base::packet_reader in(out.data(), out.size());
-    all.join(in);
-    const base::pod_vector<explain::balance_answer> found = all.candidates(8);
-    REQUIRE(found.size() == 1);
-    return found[0].reused;
+    if (marked) regions.push_back(block);
+    clocks::block_balance all;
+    for (std::int32_t rank = 0; rank != 2; ++rank) {
+      const std::int64_t ns = rank == 0 ? 400 : 100;
+      base::pod_vector<clocks::unmarked_piece> pieces;
+      clocks::joined_code::time_by_location own(1);
+      if (!marked) pieces.push_back({block, first, second, ns, 4});
+      own[0].push_back({block, ns, 0});
+      clocks::joined_code joined;
+      joined.join(pieces, &names, own);
+      clocks::block_balance one;
+      one.add({rank, 0}, own[0], joined, regions, rank == rank_of_it);
+      base::packet out;
+      one.write(out);
+      base::packet_reader in(out.data(), out.size());
+      if (rank == 0) all = std::move(one);
+      else all.join(in);
+    }
+    for (const explain::balance_answer& b : all.candidates(8))
+      if (b.piece == block) return b.reused;
+    return false;
   };
-  CHECK(!reused(false, false));
-  CHECK(reused(true, false));
-  CHECK(reused(false, true));
+  CHECK(!reused(-1, false));
+  CHECK(reused(0, false));
+  CHECK(reused(1, false));
+  CHECK(!reused(0, true));
 }
 
 TEST_CASE("unmarked code that only one rank runs is divided among all, unless others may run it between other calls") {

@@ -24,8 +24,8 @@ declare problem for late_sender parameters (
   saving = if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), w.shorter, w.avoidable) );
 
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
-# would travel while all work. What that saves at most is known from the virtual clocks: where the library sends large messages only inside
-# calls, ranks wait for each other's next call.
+# would travel while all work. What that saves is known from the virtual clocks; at most, if ranks also wait until nonblocking sends are
+# done: where the library sends large messages only inside calls, they wait for each other's next call.
 declare composite event send_after_work member ( wait as w )
   when w.pattern = 'late_sender' and w.lead = 'even' and w.earlier_share >= 2 % and w.earlier_in_turn >= 50 %
        and w.earlier_indirect <= 50 % and w.top_kind != 'waiting';
@@ -37,9 +37,9 @@ declare problem for send_after_work parameters (
   verdict = if(w.earlier_saving < w.noise, "", "{w.earlier_ranks} waited for messages that are sent only after {w.top}"
             + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
             + ": calling {w.earlier_sends} ahead of it, if the messages do not depend on it,"),
-  advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + " if the messages do not depend on it
-            (large ones may leave only while both ranks are inside MPI)",
-  duration = w.duration, saving = w.earlier_saving );
+  advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + " if the messages do not depend on it"
+           + if(w.nonblocking, " (large ones may leave only while both ranks are inside MPI)", ""),
+  duration = w.duration, saving = w.earlier_saving, predicted = not w.nonblocking );
 
 declare composite event late_receiver member ( wait as w ) when w.pattern = 'late_receiver';
 declare problem for late_receiver parameters (
@@ -54,19 +54,22 @@ declare problem for late_receiver parameters (
   duration = w.duration,
   saving = w.avoidable );
 
-declare composite event wait_for_progress member ( wait as w ) when w.pattern = 'wait_for_progress';
+# In code ahead of the call that begins the message nothing is pending: where two pieces of code are named, one may be that.
+declare composite event wait_for_progress member ( wait as w ) when w.pattern = 'wait_for_progress'
+  parameters ( code = if(w.blocks_count = 2 and w.top_kind = 'between', w.top, w.blocks),
+               part = if(w.blocks_count = 2 and w.top_kind = 'between', min(1, w.top_duration / w.duration), 1) );
 declare problem for wait_for_progress parameters (
   name = "wait_for_progress",
   description = "{w.waiting_ranks} had posted what {w.operation} needs, but it did not complete until {w.late_ranks} called MPI again
                  ({w.cause}).",
   verdict = "{w.waiting_ranks} waited in {w.operation} until {w.late_ranks} called MPI again"
-            + if(w.blocks_count > 0, ", after {w.blocks}", "") + ": calling MPI_Test there now and then",
-  advice = if(w.blocks_count > 0, "let {w.late_ranks} call MPI_Test now and then in {w.blocks}, or make {w.blocks} shorter there",
+            + if(w.blocks_count > 0, ", after {code}", "") + ": calling MPI_Test there now and then",
+  advice = if(w.blocks_count > 0, "let {w.late_ranks} call MPI_Test now and then in {code}, or make {code} shorter there",
               "let {w.late_ranks} call MPI_Test now and then ahead of {w.cause}")
            + if(w.nonblocking, "; or give {w.waiting_ranks} work to do ahead of {w.operation}", "")
            + "; some MPI libraries have a progress thread",
   duration = w.duration,
-  saving = w.avoidable );
+  saving = part * w.avoidable );
 
 declare composite event wrong_order member ( wait as w )
   when w.pattern = 'late_sender' and w.other_ready_duration > 10 % * w.duration

@@ -53,15 +53,16 @@ declare problem for condition_variable parameters (
   duration = w.duration,
   saving = w.avoidable );
 
-# Two threads that hand something to and fro, and hardly ever work at the same time.
-declare composite event turns member ( wait as w ) when w.turns_saving > 0 s;
+# Two threads, or groups of ranks, that hand something to and fro, and hardly ever work at the same time.
+declare composite event turns member ( wait as w ) when w.turns_saving > 0 s and not starts_with(w.operation_call, 'omp ');
 declare problem for turns parameters (
   name = "no_overlap",
-  instead_of = "condition_variable, semaphore",
+  instead_of = "condition_variable, semaphore, latch, late_sender",
   root = "{w.turns}",
   description = "{w.waiting_ranks} and {w.late_others} wait for each other, in {w.operation} and {w.turns_other}.",
   verdict = "{w.waiting_ranks} and {w.late_others} wait for each other, in {w.operation} and {w.turns_other}: letting both work at once, if they can,",
-  advice = "unless each needs the last result of the other, give {w.waiting_ranks} and {w.late_others} a second buffer or a longer queue, so that both work at the same time",
+  advice = "unless each needs the last result of the other, give {w.waiting_ranks} and {w.late_others} a second buffer or "
+           + if(w.pattern = 'late_sender', "a second message on the way", "a longer queue") + ", so that both work at the same time",
   duration = w.duration,
   saving = w.turns_saving );
 
