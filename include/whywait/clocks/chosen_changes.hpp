@@ -85,14 +85,14 @@ inline base::pod_vector<core::stable_key> locks_to_remove(const base::vector<exp
   return sites;
 }
 
-/// Names a group of threads, in any order; 0: not all of them are known.
-[[gnu::noinline]] inline std::uint64_t number_of(const base::vector<explain::location_share>& group) noexcept {
-  std::uint64_t sum = 0;
+/// A group of threads as bits, of which those 64 apart share one; 0: not all of them are known.
+[[gnu::noinline]] inline std::uint64_t bits_of(const base::vector<explain::location_share>& group) noexcept {
+  std::uint64_t bits = 0;
   for (const explain::location_share& s : group) {
     if (s.rank < 0) return 0;
-    sum += (static_cast<std::uint64_t>(explain::thread_of_rank{s.rank, s.thread}.number()) + 1) * 0x9e3779b97f4a7c15u;
+    bits |= std::uint64_t{1} << (static_cast<std::uint32_t>(s.rank + 8 * s.thread) & 63u);
   }
-  return sum;
+  return bits;
 }
 
 /// The call sites of the two threads, or groups of ranks, that wait longest for each other to hand something on, the shorter wait first: it
@@ -113,8 +113,8 @@ inline explain::turn_taking turns_to_end(const base::vector<explain::merged_clas
         c.sum.why != explain::pattern::latch && c.sum.why != explain::pattern::late_sender)
       continue;
     sites.emplace_back(c.sum.operation, c.sum.wait_ns);
-    const std::uint64_t waiter = number_of(c.sum.waiters), causer = number_of(c.sum.causers);
-    if (waiter != 0 && causer != 0) all.push_back({c.sum.operation, waiter, causer, c.sum.wait_ns});
+    const std::uint64_t waiter = bits_of(c.sum.waiters), causer = bits_of(c.sum.causers);
+    if (waiter != 0 && causer != 0 && (waiter & causer) == 0) all.push_back({c.sum.operation, waiter, causer, c.sum.wait_ns});
   }
   add_up(sites);
   base::sort_and_join(

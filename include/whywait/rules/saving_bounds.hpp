@@ -117,9 +117,7 @@ class saving_bounds {
 [[gnu::noinline]] inline bool delays_progress(core::stable_key block, const explain::outcome& found) noexcept {
   for (const explain::explanation& e : found.waits)
     for (const explain::residual_term& t : e.residual)
-      if (e.why == explain::pattern::wait_for_progress && t.block == block && 2 * t.total_ns >= e.wait_ns &&
-          2000 * e.wait_ns >= found.location_ns)
-        return true;
+      if (e.why == explain::pattern::wait_for_progress && t.block == block && 2 * t.total_ns >= e.wait_ns) return true;
   return false;
 }
 
