@@ -18123,17 +18123,13 @@ class sync_call {
   /// Reads the counters of a thread that is about to wait; another one may store the record of that.
   __attribute__((noinline, cold)) static void read_counter(record::location& at, record::thread_facts& facts,
                                                            const record::run_facts& run, uint64_t now) noexcept {
-    const uint64_t records = at.syncs.size();
-    const uint64_t left = records != 0 ? at.syncs[records - 1].begin + at.syncs[records - 1].duration : run.begin_ticks;
+    const uint64_t left = at.syncs.size() != 0 ? end_of_last(at) : run.begin_ticks;
     record::end_counted_code(at, facts, run, now, now > left ? now - left : 0);
   }
   /// A wait that has begun before, at the earliest at the end of the last record.
   void begin_at(uint64_t ticks) noexcept {
     begin_ = ticks;
-    if (const uint64_t records = at_->syncs.size()) {
-      const core::sync_record& last = at_->syncs[records - 1];
-      if (last.begin + last.duration > begin_) begin_ = last.begin + last.duration;
-    }
+    if (const uint64_t last = end_of_last(*at_); last > begin_) begin_ = last;
   }
   /// The same after a wait whose record another thread has stored: the two are long together.
   void begin_after_wait(uint64_t ticks) noexcept {
@@ -18162,9 +18158,8 @@ class sync_call {
   /// is the end of a task.
   bool parts_code() const noexcept {
     const uint64_t records = at_->syncs.size();
-    if (records == 0) return true;
-    const core::sync_record& last = at_->syncs[records - 1];
-    return last.call == core::mpi_call::omp_task_end || begin_ > last.begin + last.duration + 20 * least_ticks();
+    return records == 0 || at_->syncs[records - 1].call == core::mpi_call::omp_task_end ||
+           begin_ > end_of_last(*at_) + 20 * least_ticks();
   }
   /// Reads the clock. Returns whether the wait is long enough for a record, which `always` asks for; else it is counted.
   bool end() noexcept { return end_at(core::cycle_clock::now()); }
@@ -18237,6 +18232,11 @@ class sync_call {
   }
 
  private:
+  // 0: there is no record.
+  static uint64_t end_of_last(record::location& at) noexcept {
+    const uint64_t records = at.syncs.size();
+    return records != 0 ? at.syncs[records - 1].begin + at.syncs[records - 1].duration : 0;
+  }
   // The wait lasts until the counters are read, so that what the thread loses its processor for is either in it or counted.
   __attribute__((noinline, cold)) bool end_counted_wait() noexcept {
     if (!facts_->counter.reads_calls()) return false;
@@ -21385,7 +21385,7 @@ struct outcome {
   std::int64_t clock_violations = 0;  ///< causes that arrived after their waiter had left
   std::int64_t unmatched = 0;  ///< postings without a partner
   std::int64_t fault_ns = 0;   ///< what a page fault takes at least, measured at the end; 0: not measured
-  std::int64_t file_bytes = 0;  ///< that all processes read from and wrote to disks; 0: not known
+  std::int64_t file_bytes = 0;  ///< that all processes read from and wrote to disks, set at the end; 0: not known
   base::vector<progress_fact> progress;  ///< empty: no message was found to depend on its partner's calls
   std::int64_t total_ns = 0;  ///< from the first begin to the last end (options::clocks, as all members below)
   compensation without_overhead;
@@ -24303,14 +24303,18 @@ inline base::pod_vector<core::stable_key> locks_to_remove(const base::vector<exp
   return sites;
 }
 
-/// A group of threads as bits, of which those 64 apart share one; 0: not all of them are known.
-[[gnu::noinline]] inline std::uint64_t bits_of(const base::vector<explain::location_share>& group) noexcept {
-  std::uint64_t bits = 0;
-  for (const explain::location_share& s : group) {
-    if (s.rank < 0) return 0;
-    bits |= std::uint64_t{1} << (static_cast<std::uint32_t>(s.rank + 8 * s.thread) & 63u);
+/// Some threads, in any order. Two groups with a bit in common may have a thread in common.
+struct thread_group {
+  std::uint64_t name = 0, bits = 0;  ///< no bits: not all of them are known
+};
+[[gnu::noinline]] inline thread_group group_of(const base::vector<explain::location_share>& threads) noexcept {
+  thread_group all;
+  for (const explain::location_share& s : threads) {
+    if (s.rank < 0) return {};
+    all.name += core::combine(static_cast<std::uint64_t>(explain::thread_of_rank{s.rank, s.thread}.number()), 0);
+    all.bits |= std::uint64_t{1} << (static_cast<std::uint32_t>(s.rank + 8 * s.thread) & 63u);
   }
-  return bits;
+  return all;
 }
 
 /// The call sites of the two threads, or groups of ranks, that wait longest for each other to hand something on, the shorter wait first: it
@@ -24319,7 +24323,7 @@ inline explain::turn_taking turns_to_end(const base::vector<explain::merged_clas
   constexpr std::size_t most = 32;  // directions that are compared
   struct direction {
     core::stable_key site;
-    std::uint64_t waiter, causer;
+    std::uint64_t waiter, causer;  // names of groups
     std::int64_t ns;
   };
   base::vector<direction> all;
@@ -24331,8 +24335,9 @@ inline explain::turn_taking turns_to_end(const base::vector<explain::merged_clas
         c.sum.why != explain::pattern::latch && c.sum.why != explain::pattern::late_sender)
       continue;
     sites.emplace_back(c.sum.operation, c.sum.wait_ns);
-    const std::uint64_t waiter = bits_of(c.sum.waiters), causer = bits_of(c.sum.causers);
-    if (waiter != 0 && causer != 0 && (waiter & causer) == 0) all.push_back({c.sum.operation, waiter, causer, c.sum.wait_ns});
+    const thread_group waiter = group_of(c.sum.waiters), causer = group_of(c.sum.causers);
+    if (waiter.bits == 0 || causer.bits == 0 || (waiter.bits & causer.bits) != 0) continue;
+    all.push_back({c.sum.operation, waiter.name, causer.name, c.sum.wait_ns});
   }
   add_up(sites);
   base::sort_and_join(
@@ -30615,7 +30620,7 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   auto& [waits, meanings, locations, records, waiting_ns, paused_ns, location_ns, longest_ns, clock_violations, unmatched,
          fault_ns, file_bytes, progress, total_ns, without_overhead, efficiency, critical_path, costs, answers, balances,
          earlier_sends, removal, no_locks, turns, savings, factors, maps] = run;
-  static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
+  static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency), static_cast<void>(file_bytes);
   locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
   records += epoch.records;
@@ -30625,7 +30630,6 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   clock_violations += epoch.clock_violations;
   unmatched += epoch.unmatched;
   fault_ns = std::max(fault_ns, epoch.fault_ns);
-  file_bytes = std::max(file_bytes, epoch.file_bytes);
   progress = epoch.progress;  // learnt from all epochs so far
   total_ns += epoch.total_ns;
   add_epoch(without_overhead, epoch.without_overhead);
@@ -37050,12 +37054,14 @@ inline std::string between_text(const named_block& b) {
 
 /// Whether the problem is that ranks are late in turn. That one of them is late more often may be nearly as much of it, and has priority.
 inline bool is_in_turn(const rules::finding& f) noexcept { return f.problem == "slow_block" || f.problem == "work_in_turn"; }
-constexpr double far_from = 1.3;  ///< times as much: more than nearly
+constexpr double far_from = 1.3, far_more = 3;  ///< times as much: more than nearly; so much that the other hardly counts
 
 /// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. A block that is to
-/// be balanced has no other verdict that saves less, and none of a pattern; another order of the threads is another remedy. `least`: seconds that a verdict saves. `covering`: findings whose root, a rank, has a verdict of its own.
+/// be balanced has no other verdict that saves less, and none of a pattern; another order of the threads is another remedy. `least`: seconds that a verdict saves. `known`: what the best one about a cause saves, beside which a
+/// pattern has to save far more; of threads that are awaited to their end it is known what they run. `covering`: findings whose root, a rank,
+/// has a verdict of its own.
 inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings,
-                         const explain::outcome& found, double run, bool of_pattern, double least,
+                         const explain::outcome& found, double run, bool of_pattern, double least, double known,
                          const base::vector<rules::finding>& covering = {}) {
   const auto covered = [&](const rules::finding& f) {  // a part of what is wrong with a rank, or with a block
     const core::stable_key top = top_block(f, found);
@@ -37078,7 +37084,7 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
   for (const rules::finding& f : findings) {
     if (covered(f)) continue;
     if (f.verdict.empty() || !f.matters || f.of_pattern != of_pattern || f.saving < least_share * run) continue;
-    if (f.saving < least || about_holder(f)) continue;
+    if (f.saving < std::max(least, known * (f.problem == "join" ? far_from : far_more)) || about_holder(f)) continue;
     if (std::any_of(all.begin(), all.end(), [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
     verdict_entry v;
     v.problem = f.problem;
@@ -37200,7 +37206,7 @@ inline base::vector<explain::balance_answer> balances_of(const explain::outcome&
 inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, const name_resolver& resolve,
                                               const rules::evaluation& said, std::int64_t dealt) {
   const base::vector<explain::balance_answer> balances = balances_of(found, dealt);
-  constexpr double least_ratio = 1.05, clearly_more = 1.1, far_more = 3;
+  constexpr double least_ratio = 1.05, clearly_more = 1.1;
   base::vector<verdict_entry> all, moving;  // moving: used if nothing else is known
   const double run = base::seconds_of(found.total_ns != 0 ? found.total_ns : found.longest_ns);
   const double error = base::seconds_of(found.without_overhead.error_ns);
@@ -37309,15 +37315,16 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
       x.predicted = false;
     }
   }
-  const auto add = [&](base::vector<verdict_entry>& to, bool of_pattern, double least) {
-    add_verdicts(to, said.problems, found, run, of_pattern, least);
-    for (const rules::wait_advice& w : said.waits) add_verdicts(to, w.list, found, run, of_pattern, least, said.problems);
+  const auto add = [&](base::vector<verdict_entry>& to, bool of_pattern, double least, double known) {
+    add_verdicts(to, said.problems, found, run, of_pattern, least, known);
+    for (const rules::wait_advice& w : said.waits)
+      add_verdicts(to, w.list, found, run, of_pattern, least, known, said.problems);
   };
   const auto order = [](base::vector<verdict_entry>& list) {
     base::small_stable_sort(list,
                             [](const verdict_entry& a, const verdict_entry& b) { return a.saving_seconds > b.saving_seconds; });
   };
-  add(all, false, error);
+  add(all, false, error, 0);
   order(all);
   base::vector<verdict_entry> kept;
   for (const verdict_entry& v : all) {
@@ -37325,21 +37332,17 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     if (std::none_of(kept.begin(), kept.end(), same_cause)) kept.push_back(v);  // the same cause may have one that saves more
   }
   if (kept.size() > most_verdicts) kept.resize(most_verdicts);
-  // Patterns, and what moves from thread to thread, where nothing is known that saves a large part of it. Of threads that are awaited to
-  // their end it is known what they run.
-  const double known = kept.empty() ? 0 : kept[0].saving_seconds, least = far_more * known;
+  // Patterns, and what moves from thread to thread, where nothing is known that saves a large part of it.
+  const double known = kept.empty() ? 0 : kept[0].saving_seconds;
   base::vector<verdict_entry> more = kept;  // which cover others
   if (!drowned && static_cast<double>(found.waiting_ns) >= least_waiting * static_cast<double>(found.location_ns))
-    add(more, true, std::max(noise, far_from * known));
+    add(more, true, noise, known);
   double most = 0;
-  for (std::size_t i = kept.size(); i < more.size(); ++i) {
-    if (more[i].problem != "join" && more[i].saving_seconds < least) more[i].saving_seconds = 0;
-    most = std::max(most, more[i].saving_seconds);
-  }
-  std::size_t first = most > 0 ? kept.size() : more.size();  // of nearly the same saving: ranks wait longest for it
+  for (std::size_t i = kept.size(); i < more.size(); ++i) most = std::max(most, more[i].saving_seconds);
+  std::size_t first = kept.size();  // of nearly the same saving: ranks wait longest for it
   while (first != more.size() && 1.05 * more[first].saving_seconds < most) ++first;
   more.erase(more.begin(), more.begin() + static_cast<std::ptrdiff_t>(first));
-  if (more.empty() && !moving.empty() && moving[0].saving_seconds >= least) more = std::move(moving);
+  if (more.empty() && !moving.empty() && moving[0].saving_seconds >= far_more * known) more = std::move(moving);
   if (more.empty()) return kept;
   if (kept.empty() && !more[0].of_pattern) return more;
   if (kept.size() == most_verdicts) kept.pop_back();
@@ -60540,33 +60543,16 @@ class run_profile {
 
 #endif
 
-// ---- whywait/finalize/fault_cost.hpp
-#ifndef WHYWAIT_FINALIZE_FAULT_COST_HPP
-#define WHYWAIT_FINALIZE_FAULT_COST_HPP
+// ---- whywait/finalize/file_bytes.hpp
+#ifndef WHYWAIT_FINALIZE_FILE_BYTES_HPP
+#define WHYWAIT_FINALIZE_FILE_BYTES_HPP
 
 namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// What a page fault takes here and now: the mean of 1,024 fresh pages, which are mapped and given back. 0.3 ms; on virtual
-/// machines up to 20 ms, where a fault may take 15 us, half of which the kernel takes for the program's own time.
-inline std::int64_t cost_of_fault_ns() noexcept {
-  constexpr std::size_t pages = 1024;
-  const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  timespec begin, end;
-  if (::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin) != 0) return 0;
-  void* const at = ::mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (at == MAP_FAILED) return 0;
-  ::madvise(at, pages * page, MADV_NOHUGEPAGE);
-  for (std::size_t i = 0; i != pages; ++i) static_cast<volatile char*>(at)[i * page] = 1;
-  ::munmap(at, pages * page);
-  if (::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end) != 0) return 0;
-  const std::int64_t ns = (std::int64_t(end.tv_sec) - begin.tv_sec) * 1000000000 + end.tv_nsec - begin.tv_nsec;
-  return std::max<std::int64_t>(0, ns) / static_cast<std::int64_t>(pages);
-}
-
 /// What this process read from disks and wrote to files on disks, as the kernel counts it: not what was in its cache, nor what is in files of
-/// the memory.
+/// the memory. 0 if the kernel does not tell. One system call.
 inline std::int64_t file_bytes_of_process() noexcept {
   rusage used;
   constexpr std::int64_t block = 512;
@@ -62214,6 +62200,37 @@ inline bool at_epoch(mpi::state& process, mpi::thread_state& thread, const mpi::
 }  // namespace whywait
 
 #endif  // WHYWAIT_DISABLE
+
+#endif
+
+// ---- whywait/finalize/fault_cost.hpp
+#ifndef WHYWAIT_FINALIZE_FAULT_COST_HPP
+#define WHYWAIT_FINALIZE_FAULT_COST_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// What a page fault takes here and now: the mean of 1,024 fresh pages, which are mapped and given back. 0.3 ms; on virtual
+/// machines up to 20 ms, where a fault may take 15 us, half of which the kernel takes for the program's own time.
+inline std::int64_t cost_of_fault_ns() noexcept {
+  constexpr std::size_t pages = 1024;
+  const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  timespec begin, end;
+  if (::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin) != 0) return 0;
+  void* const at = ::mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return 0;
+  ::madvise(at, pages * page, MADV_NOHUGEPAGE);
+  for (std::size_t i = 0; i != pages; ++i) static_cast<volatile char*>(at)[i * page] = 1;
+  ::munmap(at, pages * page);
+  if (::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end) != 0) return 0;
+  const std::int64_t ns = (std::int64_t(end.tv_sec) - begin.tv_sec) * 1000000000 + end.tv_nsec - begin.tv_nsec;
+  return std::max<std::int64_t>(0, ns) / static_cast<std::int64_t>(pages);
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
 
 #endif
 

@@ -85,14 +85,18 @@ inline base::pod_vector<core::stable_key> locks_to_remove(const base::vector<exp
   return sites;
 }
 
-/// A group of threads as bits, of which those 64 apart share one; 0: not all of them are known.
-[[gnu::noinline]] inline std::uint64_t bits_of(const base::vector<explain::location_share>& group) noexcept {
-  std::uint64_t bits = 0;
-  for (const explain::location_share& s : group) {
-    if (s.rank < 0) return 0;
-    bits |= std::uint64_t{1} << (static_cast<std::uint32_t>(s.rank + 8 * s.thread) & 63u);
+/// Some threads, in any order. Two groups with a bit in common may have a thread in common.
+struct thread_group {
+  std::uint64_t name = 0, bits = 0;  ///< no bits: not all of them are known
+};
+[[gnu::noinline]] inline thread_group group_of(const base::vector<explain::location_share>& threads) noexcept {
+  thread_group all;
+  for (const explain::location_share& s : threads) {
+    if (s.rank < 0) return {};
+    all.name += core::combine(static_cast<std::uint64_t>(explain::thread_of_rank{s.rank, s.thread}.number()), 0);
+    all.bits |= std::uint64_t{1} << (static_cast<std::uint32_t>(s.rank + 8 * s.thread) & 63u);
   }
-  return bits;
+  return all;
 }
 
 /// The call sites of the two threads, or groups of ranks, that wait longest for each other to hand something on, the shorter wait first: it
@@ -101,7 +105,7 @@ inline explain::turn_taking turns_to_end(const base::vector<explain::merged_clas
   constexpr std::size_t most = 32;  // directions that are compared
   struct direction {
     core::stable_key site;
-    std::uint64_t waiter, causer;
+    std::uint64_t waiter, causer;  // names of groups
     std::int64_t ns;
   };
   base::vector<direction> all;
@@ -113,8 +117,9 @@ inline explain::turn_taking turns_to_end(const base::vector<explain::merged_clas
         c.sum.why != explain::pattern::latch && c.sum.why != explain::pattern::late_sender)
       continue;
     sites.emplace_back(c.sum.operation, c.sum.wait_ns);
-    const std::uint64_t waiter = bits_of(c.sum.waiters), causer = bits_of(c.sum.causers);
-    if (waiter != 0 && causer != 0 && (waiter & causer) == 0) all.push_back({c.sum.operation, waiter, causer, c.sum.wait_ns});
+    const thread_group waiter = group_of(c.sum.waiters), causer = group_of(c.sum.causers);
+    if (waiter.bits == 0 || causer.bits == 0 || (waiter.bits & causer.bits) != 0) continue;
+    all.push_back({c.sum.operation, waiter.name, causer.name, c.sum.wait_ns});
   }
   add_up(sites);
   base::sort_and_join(

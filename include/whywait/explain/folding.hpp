@@ -140,7 +140,7 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   auto& [waits, meanings, locations, records, waiting_ns, paused_ns, location_ns, longest_ns, clock_violations, unmatched,
          fault_ns, file_bytes, progress, total_ns, without_overhead, efficiency, critical_path, costs, answers, balances,
          earlier_sends, removal, no_locks, turns, savings, factors, maps] = run;
-  static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
+  static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency), static_cast<void>(file_bytes);
   locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
   records += epoch.records;
@@ -150,7 +150,6 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   clock_violations += epoch.clock_violations;
   unmatched += epoch.unmatched;
   fault_ns = std::max(fault_ns, epoch.fault_ns);
-  file_bytes = std::max(file_bytes, epoch.file_bytes);
   progress = epoch.progress;  // learnt from all epochs so far
   total_ns += epoch.total_ns;
   add_epoch(without_overhead, epoch.without_overhead);

@@ -2,7 +2,6 @@
 #define WHYWAIT_FINALIZE_FAULT_COST_HPP
 
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,14 +28,6 @@ inline std::int64_t cost_of_fault_ns() noexcept {
   if (::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end) != 0) return 0;
   const std::int64_t ns = (std::int64_t(end.tv_sec) - begin.tv_sec) * 1000000000 + end.tv_nsec - begin.tv_nsec;
   return std::max<std::int64_t>(0, ns) / static_cast<std::int64_t>(pages);
-}
-
-/// What this process read from disks and wrote to files on disks, as the kernel counts it: not what was in its cache, nor what is in files of
-/// the memory.
-inline std::int64_t file_bytes_of_process() noexcept {
-  rusage used;
-  constexpr std::int64_t block = 512;
-  return ::getrusage(RUSAGE_SELF, &used) == 0 ? block * (std::int64_t{used.ru_inblock} + used.ru_oublock) : 0;
 }
 
 }  // namespace finalize

@@ -4,7 +4,7 @@
 #include <whywait/base/units.hpp>
 #include <whywait/core/clock.hpp>
 #include <whywait/finalize/collect.hpp>
-#include <whywait/finalize/fault_cost.hpp>
+#include <whywait/finalize/file_bytes.hpp>
 #include <whywait/finalize/late_start.hpp>
 #include <whywait/finalize/other_threads.hpp>
 #include <whywait/finalize/team.hpp>

@@ -61,12 +61,14 @@ inline std::string between_text(const named_block& b) {
 
 /// Whether the problem is that ranks are late in turn. That one of them is late more often may be nearly as much of it, and has priority.
 inline bool is_in_turn(const rules::finding& f) noexcept { return f.problem == "slow_block" || f.problem == "work_in_turn"; }
-constexpr double far_from = 1.3;  ///< times as much: more than nearly
+constexpr double far_from = 1.3, far_more = 3;  ///< times as much: more than nearly; so much that the other hardly counts
 
 /// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. A block that is to
-/// be balanced has no other verdict that saves less, and none of a pattern; another order of the threads is another remedy. `least`: seconds that a verdict saves. `covering`: findings whose root, a rank, has a verdict of its own.
+/// be balanced has no other verdict that saves less, and none of a pattern; another order of the threads is another remedy. `least`: seconds that a verdict saves. `known`: what the best one about a cause saves, beside which a
+/// pattern has to save far more; of threads that are awaited to their end it is known what they run. `covering`: findings whose root, a rank,
+/// has a verdict of its own.
 inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings,
-                         const explain::outcome& found, double run, bool of_pattern, double least,
+                         const explain::outcome& found, double run, bool of_pattern, double least, double known,
                          const base::vector<rules::finding>& covering = {}) {
   const auto covered = [&](const rules::finding& f) {  // a part of what is wrong with a rank, or with a block
     const core::stable_key top = top_block(f, found);
@@ -89,7 +91,7 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
   for (const rules::finding& f : findings) {
     if (covered(f)) continue;
     if (f.verdict.empty() || !f.matters || f.of_pattern != of_pattern || f.saving < least_share * run) continue;
-    if (f.saving < least || about_holder(f)) continue;
+    if (f.saving < std::max(least, known * (f.problem == "join" ? far_from : far_more)) || about_holder(f)) continue;
     if (std::any_of(all.begin(), all.end(), [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
     verdict_entry v;
     v.problem = f.problem;
@@ -211,7 +213,7 @@ inline base::vector<explain::balance_answer> balances_of(const explain::outcome&
 inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, const name_resolver& resolve,
                                               const rules::evaluation& said, std::int64_t dealt) {
   const base::vector<explain::balance_answer> balances = balances_of(found, dealt);
-  constexpr double least_ratio = 1.05, clearly_more = 1.1, far_more = 3;
+  constexpr double least_ratio = 1.05, clearly_more = 1.1;
   base::vector<verdict_entry> all, moving;  // moving: used if nothing else is known
   const double run = base::seconds_of(found.total_ns != 0 ? found.total_ns : found.longest_ns);
   const double error = base::seconds_of(found.without_overhead.error_ns);
@@ -320,15 +322,16 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
       x.predicted = false;
     }
   }
-  const auto add = [&](base::vector<verdict_entry>& to, bool of_pattern, double least) {
-    add_verdicts(to, said.problems, found, run, of_pattern, least);
-    for (const rules::wait_advice& w : said.waits) add_verdicts(to, w.list, found, run, of_pattern, least, said.problems);
+  const auto add = [&](base::vector<verdict_entry>& to, bool of_pattern, double least, double known) {
+    add_verdicts(to, said.problems, found, run, of_pattern, least, known);
+    for (const rules::wait_advice& w : said.waits)
+      add_verdicts(to, w.list, found, run, of_pattern, least, known, said.problems);
   };
   const auto order = [](base::vector<verdict_entry>& list) {
     base::small_stable_sort(list,
                             [](const verdict_entry& a, const verdict_entry& b) { return a.saving_seconds > b.saving_seconds; });
   };
-  add(all, false, error);
+  add(all, false, error, 0);
   order(all);
   base::vector<verdict_entry> kept;
   for (const verdict_entry& v : all) {
@@ -336,21 +339,17 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     if (std::none_of(kept.begin(), kept.end(), same_cause)) kept.push_back(v);  // the same cause may have one that saves more
   }
   if (kept.size() > most_verdicts) kept.resize(most_verdicts);
-  // Patterns, and what moves from thread to thread, where nothing is known that saves a large part of it. Of threads that are awaited to
-  // their end it is known what they run.
-  const double known = kept.empty() ? 0 : kept[0].saving_seconds, least = far_more * known;
+  // Patterns, and what moves from thread to thread, where nothing is known that saves a large part of it.
+  const double known = kept.empty() ? 0 : kept[0].saving_seconds;
   base::vector<verdict_entry> more = kept;  // which cover others
   if (!drowned && static_cast<double>(found.waiting_ns) >= least_waiting * static_cast<double>(found.location_ns))
-    add(more, true, std::max(noise, far_from * known));
+    add(more, true, noise, known);
   double most = 0;
-  for (std::size_t i = kept.size(); i < more.size(); ++i) {
-    if (more[i].problem != "join" && more[i].saving_seconds < least) more[i].saving_seconds = 0;
-    most = std::max(most, more[i].saving_seconds);
-  }
-  std::size_t first = most > 0 ? kept.size() : more.size();  // of nearly the same saving: ranks wait longest for it
+  for (std::size_t i = kept.size(); i < more.size(); ++i) most = std::max(most, more[i].saving_seconds);
+  std::size_t first = kept.size();  // of nearly the same saving: ranks wait longest for it
   while (first != more.size() && 1.05 * more[first].saving_seconds < most) ++first;
   more.erase(more.begin(), more.begin() + static_cast<std::ptrdiff_t>(first));
-  if (more.empty() && !moving.empty() && moving[0].saving_seconds >= least) more = std::move(moving);
+  if (more.empty() && !moving.empty() && moving[0].saving_seconds >= far_more * known) more = std::move(moving);
   if (more.empty()) return kept;
   if (kept.empty() && !more[0].of_pattern) return more;
   if (kept.size() == most_verdicts) kept.pop_back();

@@ -119,17 +119,13 @@ class sync_call {
   /// Reads the counters of a thread that is about to wait; another one may store the record of that.
   __attribute__((noinline, cold)) static void read_counter(record::location& at, record::thread_facts& facts,
                                                            const record::run_facts& run, uint64_t now) noexcept {
-    const uint64_t records = at.syncs.size();
-    const uint64_t left = records != 0 ? at.syncs[records - 1].begin + at.syncs[records - 1].duration : run.begin_ticks;
+    const uint64_t left = at.syncs.size() != 0 ? end_of_last(at) : run.begin_ticks;
     record::end_counted_code(at, facts, run, now, now > left ? now - left : 0);
   }
   /// A wait that has begun before, at the earliest at the end of the last record.
   void begin_at(uint64_t ticks) noexcept {
     begin_ = ticks;
-    if (const uint64_t records = at_->syncs.size()) {
-      const core::sync_record& last = at_->syncs[records - 1];
-      if (last.begin + last.duration > begin_) begin_ = last.begin + last.duration;
-    }
+    if (const uint64_t last = end_of_last(*at_); last > begin_) begin_ = last;
   }
   /// The same after a wait whose record another thread has stored: the two are long together.
   void begin_after_wait(uint64_t ticks) noexcept {
@@ -158,9 +154,8 @@ class sync_call {
   /// is the end of a task.
   bool parts_code() const noexcept {
     const uint64_t records = at_->syncs.size();
-    if (records == 0) return true;
-    const core::sync_record& last = at_->syncs[records - 1];
-    return last.call == core::mpi_call::omp_task_end || begin_ > last.begin + last.duration + 20 * least_ticks();
+    return records == 0 || at_->syncs[records - 1].call == core::mpi_call::omp_task_end ||
+           begin_ > end_of_last(*at_) + 20 * least_ticks();
   }
   /// Reads the clock. Returns whether the wait is long enough for a record, which `always` asks for; else it is counted.
   bool end() noexcept { return end_at(core::cycle_clock::now()); }
@@ -233,6 +228,11 @@ class sync_call {
   }
 
  private:
+  // 0: there is no record.
+  static uint64_t end_of_last(record::location& at) noexcept {
+    const uint64_t records = at.syncs.size();
+    return records != 0 ? at.syncs[records - 1].begin + at.syncs[records - 1].duration : 0;
+  }
   // The wait lasts until the counters are read, so that what the thread loses its processor for is either in it or counted.
   __attribute__((noinline, cold)) bool end_counted_wait() noexcept {
     if (!facts_->counter.reads_calls()) return false;

@@ -48,6 +48,7 @@ TEST_CASE("no turns are taken by others than the two, in one call, or for waits 
   CHECK(!turns({0, -1}, 2, pattern::late_sender, 0));  // not all of them are known
   CHECK(!turns({0}, 2, pattern::late_sender, 0));
   CHECK(!turns({0, 1, 2}, 2, pattern::late_sender, 0));
+  CHECK(!turns({64, 65}, 2, pattern::late_sender, 0));  // not 0 and 1
   CHECK(!turns({0, 1}, 1, pattern::late_sender, 0));
   CHECK(!turns({0, 1}, 2, pattern::wait_at_nxn, 0));
 }

@@ -60,6 +60,21 @@ std::int64_t lines_of_their_own(run& r, functions_by_name& names, int ranks, std
   return now;
 }
 
+/// Merges what rank `rank`, with one thread, ran itself, as it is merged up the tree of ranks.
+void add_rank(clocks::block_balance& all, std::int32_t rank, base::pod_vector<clocks::unmarked_piece>& pieces,
+              functions_by_name& names, clocks::joined_code::time_by_location& own,
+              const base::pod_vector<core::stable_key>& regions, bool reused = false) {
+  clocks::joined_code joined;
+  joined.join(pieces, &names, own);
+  clocks::block_balance one;
+  one.add({rank, 0}, own[0], joined, regions, reused);
+  base::packet out;
+  one.write(out);
+  base::packet_reader in(out.data(), out.size());
+  if (rank == 0) all = std::move(one);
+  else all.join(in);
+}
+
 }  // namespace
 
 TEST_CASE("unmarked code between the same functions is balanced as one, whatever the lines") {
@@ -263,15 +278,7 @@ TEST_CASE("unmarked code of threads that share one number is known as that, on a
       clocks::joined_code::time_by_location own(1);
       if (!marked) pieces.push_back({block, first, second, ns, 4});
       own[0].push_back({block, ns, 0});
-      clocks::joined_code joined;
-      joined.join(pieces, &names, own);
-      clocks::block_balance one;
-      one.add({rank, 0}, own[0], joined, regions, rank == rank_of_it);
-      base::packet out;
-      one.write(out);
-      base::packet_reader in(out.data(), out.size());
-      if (rank == 0) all = std::move(one);
-      else all.join(in);
+      add_rank(all, rank, pieces, names, own, regions, rank == rank_of_it);
     }
     for (const explain::balance_answer& b : all.candidates(8))
       if (b.piece == block) return b.reused;
@@ -307,15 +314,7 @@ TEST_CASE("unmarked code that only one rank runs is divided among all, unless ot
         own[0].push_back({block, ns, 0});
       }
       small_stable_sort(own[0], [](const explain::block_time& a, const explain::block_time& b) { return a.block < b.block; });
-      clocks::joined_code joined;
-      joined.join(pieces, &names, own);
-      clocks::block_balance one;
-      one.add({rank, 0}, own[0], joined, {});
-      base::packet out;
-      one.write(out);
-      base::packet_reader in(out.data(), out.size());
-      if (rank == 0) all = std::move(one);
-      else all.join(in);
+      add_rank(all, rank, pieces, names, own, {});
     }
     for (const explain::balance_answer& b : all.candidates(8))
       if (b.block == asked) return b.among;

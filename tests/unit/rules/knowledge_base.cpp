@@ -477,22 +477,23 @@ TEST_CASE("code that only the late side runs does not take longer now here and n
   CHECK(problem_of("thread_barrier", "even", 0) == "work_in_turn");
 }
 
+namespace {
+
+/// A wait for ranks that are late in turn by one block, which takes one of them `above_mean` seconds above the mean.
+rules::row_writer late_in_turn(rules::event_store& store, double above_mean) {
+  rules::row_writer w = wait_fact(store, "late_sender");
+  w.set("lead", "even").set("top", "compute_interior").set("top_kind", "region").set("top_duration", 1.8);
+  w.set("above_mean", above_mean).set("in_turn", 0.8).set("top_here", 1.0).set("top_waiting_amount", 900);
+  return w;
+}
+
+}  // namespace
+
 TEST_CASE("ranks that are late in turn by less than the kernel took from them have no verdict") {
   for (const double noise : {0.5, 0.7}) {
     CAPTURE(noise);
     const scenario turns = {"slow_block", [noise](rules::event_store& s, rules::trouble&, bool) {
-                              wait_fact(s, "late_sender")
-                                  .set("lead", "even")
-                                  .set("top", "compute_interior")
-                                  .set("top_kind", "region")
-                                  .set("top_duration", 1.8)
-                                  .set("above_mean", 0.6)
-                                  .set("noise", noise)
-                                  .set("late_share", 0.4)
-                                  .set("in_turn", 0.8)
-                                  .set("top_here", 1.0)
-                                  .set("top_waiting_amount", 900)
-                                  .set("late_ranks_count", 3);
+                              late_in_turn(s, 0.6).set("noise", noise).set("late_share", 0.4).set("late_ranks_count", 3);
                             }};
     const rules::findings found = run(built_in(), turns, false);
     const rules::finding* const f = sample::find(found.list, "slow_block");
@@ -552,18 +553,10 @@ TEST_CASE(
     "ranks that are late in turn are named together, and not for waits that are short beside what the block takes longer") {
   for (const double above_mean : {0.6, 7.0}) {
     const scenario turns = {"slow_block", [above_mean](rules::event_store& s, rules::trouble&, bool) {
-                              wait_fact(s, "late_sender")
-                                  .set("lead", "even")
-                                  .set("top", "compute_interior")
-                                  .set("top_kind", "region")
-                                  .set("top_duration", 1.8)
-                                  .set("above_mean", above_mean)
+                              late_in_turn(s, above_mean)
                                   .set("late_ranks", "rank 0 (62 %)")
                                   .set("late_share", 0.62)
                                   .set("waiting_ranks", "ranks 0 and 1")
-                                  .set("in_turn", 0.8)
-                                  .set("top_here", 1.0)
-                                  .set("top_waiting_amount", 900)
                                   .set("late_ranks_count", 2);
                             }};
     const rules::findings found = run(built_in(), turns, false);

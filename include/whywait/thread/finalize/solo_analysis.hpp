@@ -18,6 +18,7 @@
 #include <whywait/finalize/advising.hpp>
 #include <whywait/finalize/fail_check.hpp>
 #include <whywait/finalize/fault_cost.hpp>
+#include <whywait/finalize/file_bytes.hpp>
 #include <whywait/finalize/process_names.hpp>
 #include <whywait/finalize/ran_code.hpp>
 #include <whywait/finalize/thread_data_analysis.hpp>
