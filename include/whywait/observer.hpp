@@ -22,11 +22,21 @@
 
 #include <whywait/base/cold_begin.hpp>
 
-#include <whywait/clocks/virtual_clocks.hpp>
-#include <whywait/explain/explain.hpp>
+// What explain/ and clocks/ do for each record.
+#include <whywait/clocks/clock_pass.hpp>
+#include <whywait/clocks/cost_pass.hpp>
+#include <whywait/explain/arrivals.hpp>
+#include <whywait/explain/collective_book.hpp>
+#include <whywait/explain/folding.hpp>
+#include <whywait/explain/forward.hpp>
+#include <whywait/explain/lock_book.hpp>
+#include <whywait/explain/progress_book.hpp>
+#include <whywait/explain/thread_waits.hpp>
 
 #include <whywait/base/cold_small.hpp>
 
+#include <whywait/clocks/virtual_clocks.hpp>
+#include <whywait/explain/explain.hpp>
 #include <whywait/finalize/analysis.hpp>
 #include <whywait/finalize/explain_now.hpp>
 #include <whywait/postmortem/abnormal_end.hpp>

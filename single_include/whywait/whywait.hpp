@@ -19214,135 +19214,6 @@ class pod_vector : private detail::plain_memory {
 
 #endif
 
-// ---- whywait/base/packet.hpp
-#ifndef WHYWAIT_BASE_PACKET_HPP
-#define WHYWAIT_BASE_PACKET_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace base {
-
-/// Serialised data for another rank. All ranks of a run share one architecture, so plain values are copied bytewise.
-using packet = base::pod_vector<unsigned char>;
-
-/// Tags of the parts of a packet of the first exchanges; each part begins with its tag as a std::uint32_t.
-namespace packet_part {
-enum : std::uint32_t {
-  sends = 1,
-  receives,
-  participation,
-  answer,
-  give,
-  need,
-  unmet,
-  progress_query,
-  progress_answer,
-  lock_held,
-  lock_blocked,
-  lock_answer,
-  thread_wait,
-  thread_cause
-};
-}
-
-[[noreturn, gnu::cold, gnu::noinline]] inline void truncated() { throw std::out_of_range("whywait-X001: truncated packet"); }
-
-// The first allocation has 256 bytes: most packets hold several small values, and each doubling copies them.
-[[gnu::noinline]] inline void make_room(packet& out, std::size_t size) {
-  out.reserve(std::max<std::size_t>({256, 2 * out.capacity(), out.size() + size}));
-}
-[[gnu::noinline]] inline void put_bytes(packet& out, const void* from, std::size_t size) {
-  if (out.capacity() - out.size() < size) make_room(out, size);
-  out.append(static_cast<const unsigned char*>(from), size);
-}
-
-/// Appends a plain value. Amortised O(size).
-template <class T>
-void put(packet& out, const T& value) {
-  static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
-  if (out.capacity() - out.size() < sizeof(T)) base::make_room(out, sizeof(T));
-  out.append(reinterpret_cast<const unsigned char*>(&value), sizeof(T));
-}
-
-/// Appends a list of plain values, with its length.
-template <class List>
-void put_all(packet& out, const List& values) {
-  static_assert(std::is_trivially_copyable<typename List::value_type>::value, "only plain values travel");
-  put(out, static_cast<std::uint64_t>(values.size()));
-  base::put_bytes(out, values.data(), values.size() * sizeof(typename List::value_type));
-}
-
-/// Appends a text, with its length.
-[[gnu::noinline]] inline void put_text(packet& out, std::string_view text) {
-  put(out, static_cast<std::uint32_t>(text.size()));
-  base::put_bytes(out, text.data(), text.size());
-}
-
-/// Reads plain values in the order they were put. Throws std::out_of_range on a truncated packet.
-class packet_reader {
- public:
-  packet_reader(const unsigned char* data, std::size_t size) noexcept : at_(data), end_(data + size) {}
-
-  template <class T>
-  T get() {
-    static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
-    if (static_cast<std::size_t>(end_ - at_) < sizeof(T)) base::truncated();
-    T value;
-    std::memcpy(&value, at_, sizeof(T));
-    at_ += sizeof(T);
-    return value;
-  }
-
-  /// Skips `size` bytes and returns a pointer to them.
-  const unsigned char* skip(std::size_t size) {
-    if (static_cast<std::size_t>(end_ - at_) < size) base::truncated();
-    const unsigned char* here = at_;
-    at_ += size;
-    return here;
-  }
-
-  /// Reads the length of a list of elements of `size` bytes and checks that the packet has as many.
-  [[gnu::noinline]] std::size_t get_count(std::size_t size) {
-    const auto count = get<std::uint64_t>();
-    if (count > static_cast<std::size_t>(end_ - at_) / size) base::truncated();
-    return static_cast<std::size_t>(count);
-  }
-
-  /// Reads a text that put_text wrote. Points into the packet.
-  [[gnu::noinline]] std::string_view text() {
-    const auto size = get<std::uint32_t>();
-    return {reinterpret_cast<const char*>(skip(size)), size};
-  }
-
-  bool empty() const noexcept { return at_ == end_; }
-  const unsigned char* rest() const noexcept { return at_; }
-  std::size_t left() const noexcept { return static_cast<std::size_t>(end_ - at_); }
-
- private:
-  const unsigned char* at_;
-  const unsigned char* end_;
-};
-
-/// Reads a list that put_all wrote and replaces `values` by it.
-template <class List>
-void get_all(packet_reader& in, List& values) {
-  constexpr std::size_t each = sizeof(typename List::value_type);
-  values.resize(in.get_count(each));
-  const std::size_t size = values.size() * each;
-  if (size != 0) std::memcpy(static_cast<void*>(values.data()), in.skip(size), size);
-}
-template <class T>
-void get_all(packet_reader& in, pod_vector<T>& values) {
-  const std::size_t count = in.get_count(sizeof(T));
-  values.assign_bytes(in.skip(count * sizeof(T)), count);
-}
-
-}  // namespace base
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/base/vector.hpp
 #ifndef WHYWAIT_BASE_VECTOR_HPP
 #define WHYWAIT_BASE_VECTOR_HPP
@@ -19598,232 +19469,39 @@ class vector : private detail::vector_memory {
 
 #endif
 
-// ---- whywait/base/sorting.hpp
-#ifndef WHYWAIT_BASE_SORTING_HPP
-#define WHYWAIT_BASE_SORTING_HPP
+// ---- whywait/base/pair_cache.hpp
+#ifndef WHYWAIT_BASE_PAIR_CACHE_HPP
+#define WHYWAIT_BASE_PAIR_CACHE_HPP
 
 namespace whywait {
 inline namespace v0 {
 namespace base {
 
-namespace detail {
-
-using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32_t b);
-
-[[gnu::noinline]] inline bool in_order(std::size_t size, number_before before, const void* context) {
-  for (std::uint32_t i = 1; i < size; ++i) {
-    if (before(context, i, i - 1)) return false;
-  }
-  return true;
-}
-
-// Bottom-up merge sort, compiled once for all lists; std::stable_sort costs 2 to 10 KB of code per list type.
-[[gnu::noinline]] inline void sort_numbers(base::pod_vector<std::uint32_t>& numbers, number_before before,
-                                           const void* context) {
-  const std::size_t n = numbers.size();
-  base::pod_vector<std::uint32_t> other(n);
-  for (std::size_t width = 1; width < n; width *= 2) {
-    for (std::size_t begin = 0; begin < n; begin += 2 * width) {
-      const std::size_t middle = begin + width < n ? begin + width : n;
-      const std::size_t end = middle + width < n ? middle + width : n;
-      std::size_t a = begin, b = middle;
-      if (middle == end || !before(context, numbers[middle], numbers[middle - 1])) b = end;  // already in order
-      for (std::size_t to = begin; to != end; ++to) {
-        const bool second = b != end && (a == middle || before(context, numbers[b], numbers[a]));
-        other[to] = numbers[second ? b++ : a++];
-      }
+/// Remembers what was found out about the last pairs of numbers, for walks through records: most records are of few call sites
+/// in turn. Direct-mapped, 2^Bits entries inline. Not thread safe.
+template <class Value, unsigned Bits>
+class pair_cache {
+ public:
+  /// The value of a pair; find(first, second) computes it unless it is remembered. The pair (2^32 - 1, 2^32 - 2) is none.
+  /// Valid until the next call.
+  template <class Find>
+  __attribute__((always_inline)) const Value& operator()(std::uint32_t first, std::uint32_t second, Find&& find) {
+    entry& e = entries_[((first * 0x9e3779b1u) ^ (second * 0x85ebca6bu)) >> (32 - Bits)];
+    if (__builtin_expect(e.first != first || e.second != second, 0)) {
+      e.value = find(first, second);
+      e.first = first;
+      e.second = second;
     }
-    numbers.swap(other);
+    return e.value;
   }
-}
 
-[[gnu::noinline]] inline void swap_bytes(void* list, std::uint32_t a, std::uint32_t b, std::size_t element) {
-  unsigned char* const x = static_cast<unsigned char*>(list) + a * element;
-  unsigned char* const y = static_cast<unsigned char*>(list) + b * element;
-  std::size_t at = 0;
-  for (; at + sizeof(std::uint64_t) <= element; at += sizeof(std::uint64_t)) {  // nearly all elements consist of words
-    std::uint64_t first, second;
-    std::memcpy(&first, x + at, sizeof first);
-    std::memcpy(&second, y + at, sizeof second);
-    std::memcpy(x + at, &second, sizeof second);
-    std::memcpy(y + at, &first, sizeof first);
-  }
-  std::swap_ranges(x + at, x + element, y + at);
-}
-
-// Moves each element to its place, with at most one swap per element; then places[i] is i.
-[[gnu::noinline]] inline void move_to_places(void* list, base::pod_vector<std::uint32_t>& places, std::size_t element) {
-  for (std::uint32_t i = 0; i != places.size(); ++i) {
-    while (places[i] != i) {
-      const std::uint32_t to = places[i];
-      swap_bytes(list, i, to, element);
-      places[i] = places[to];
-      places[to] = to;
-    }
-  }
-}
-inline void rearrange(void* list, const base::pod_vector<std::uint32_t>& order, mover move, std::size_t element) {
-  char* const fresh = static_cast<char*>(::operator new(order.size() * element));
-  for (std::uint32_t i = 0; i != order.size(); ++i)
-    move(fresh + i * element, static_cast<char*>(list) + order[i] * element, 1, element);
-  move(list, fresh, order.size(), element);
-  ::operator delete(fresh);
-}
-
-// The part of a sort that does not depend on the element type. `move` is null for elements that are plain bytes.
-[[gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before, const void* context, mover move,
-                                        std::size_t element) {
-  if (in_order(size, before, context)) return;
-  base::pod_vector<std::uint32_t> order(size);
-  for (std::uint32_t i = 0; i != size; ++i) order[i] = i;
-  sort_numbers(order, before, context);
-  if (move != nullptr) return rearrange(list, order, move, element);
-  base::pod_vector<std::uint32_t> places(size);
-  for (std::uint32_t i = 0; i != size; ++i) places[order[i]] = i;
-  move_to_places(list, places, element);
-}
-
-template <class T, class Before>
-struct list_order {
-  static bool before(const void* context, std::uint32_t a, std::uint32_t b) {
-    const list_order& order = *static_cast<const list_order*>(context);
-    return (*order.is_before)(order.list[a], order.list[b]);
-  }
-  const T* list;
-  const Before* is_before;
+ private:
+  struct entry {
+    std::uint32_t first = 0xffffffffu, second = 0xfffffffeu;
+    Value value{};
+  };
+  entry entries_[std::size_t{1} << Bits];
 };
-
-}  // namespace detail
-
-/// Stable sort by `before` for lists where compile time matters more than run time. O(n log n) comparisons through a
-/// pointer; fewer than 2^32 elements. Plain bytes take at most one swap and 8 bytes of memory per element, others two
-/// moves, which must not throw, and a second list. Throws std::bad_alloc. If it or `before` throws, the list is unchanged.
-template <class T, class Before>
-[[gnu::always_inline]] inline void small_stable_sort(T* list, std::size_t size, const Before& before) {
-  const detail::list_order<T, Before> order{list, &before};
-  detail::mover move = nullptr;
-  if constexpr (!std::is_trivially_copyable<T>::value) move = detail::relocation<T>();
-  detail::sort_list(list, size, &detail::list_order<T, Before>::before, &order, move, sizeof(T));
-}
-template <class List, class Before>
-[[gnu::always_inline]] inline void small_stable_sort(List& list, const Before& before) {
-  small_stable_sort(list.data(), list.size(), before);
-}
-
-/// Stable sort by operator<.
-template <class List>
-void small_stable_sort(List& list) {
-  using element = typename List::value_type;
-  small_stable_sort(list, [](const element& a, const element& b) { return a < b; });
-}
-
-namespace detail {
-/// Sorts `numbers.size()` elements of `element` bytes by their `numbers`, which it overwrites.
-[[gnu::noinline]] inline void sort_bytes_by_number(void* all, std::size_t element, pod_vector<std::uint32_t>& numbers,
-                                                   std::size_t most, pod_vector<std::uint32_t>& room) {
-  if (std::is_sorted(numbers.begin(), numbers.end())) return;
-  room.assign(most + 1, 0);
-  for (const std::uint32_t n : numbers) ++room[n + 1];
-  for (std::size_t i = 1; i != room.size(); ++i) room[i] += room[i - 1];
-  for (std::uint32_t& n : numbers) n = room[n]++;  // its place
-  move_to_places(all, numbers, element);
-}
-}  // namespace detail
-
-/// Stable sort by number(element), which is less than `most`, in place and by counting: O(size + most), and 4 bytes per element.
-/// `room`: a buffer of 4 bytes per number. Elements are moved as bytes.
-template <class T, class Number>
-void sort_by_number(T* all, std::size_t size, std::size_t most, const Number& number, pod_vector<std::uint32_t>& room) {
-  static_assert(std::is_trivially_copyable<T>::value, "elements are moved as bytes");
-  pod_vector<std::uint32_t> numbers;
-  numbers.reserve(size);
-  for (const T* at = all; at != all + size; ++at) numbers.push_back(static_cast<std::uint32_t>(number(*at)));
-  detail::sort_bytes_by_number(all, sizeof(T), numbers, most, room);
-}
-/// The same by the member `record`; records that do not exist come last. Lists of pod_vector.
-template <class List>
-void sort_by_record(List& list, std::size_t records, pod_vector<std::uint32_t>& room) {
-  using element = typename List::value_type;
-  const auto number = [records](const element& e) { return std::min<std::size_t>(e.record, records); };
-  sort_by_number(list.data(), list.size(), records + 1, number, room);
-}
-
-namespace detail {
-using number_joins = bool (*)(const void* context, std::size_t first, std::size_t other);
-
-// The part of join_neighbours that does not depend on the type of elements that are plain bytes.
-[[gnu::noinline]] inline std::size_t join_bytes(void* list, std::size_t size, number_joins joins, const void* context,
-                                                std::size_t element) {
-  unsigned char* const bytes = static_cast<unsigned char*>(list);
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i != size; ++i) {
-    if (kept != 0 && joins(context, kept - 1, i)) continue;
-    if (kept != i) std::memcpy(bytes + kept * element, bytes + i * element, element);
-    ++kept;
-  }
-  return kept;
-}
-
-template <class T, class Same, class Add>
-struct list_join {
-  static bool joins(const void* context, std::size_t first, std::size_t other) {
-    const list_join& join = *static_cast<const list_join*>(context);
-    if (!(*join.same)(join.list[first], join.list[other])) return false;
-    (*join.add)(join.list[first], join.list[other]);
-    return true;
-  }
-  T* list;
-  const Same* same;
-  const Add* add;
-};
-}  // namespace detail
-
-/// Brings together neighbours for which `same(first, other)` holds: `add(first, other)`, and the other goes. O(n).
-template <class List, class Same, class Add>
-void join_neighbours(List& list, const Same& same, const Add& add) {
-  using element = typename List::value_type;
-  if constexpr (std::is_trivially_copyable<element>::value) {
-    const detail::list_join<element, Same, Add> join{list.data(), &same, &add};
-    list.resize(detail::join_bytes(list.data(), list.size(), &join.joins, &join, sizeof(element)));
-    return;
-  }
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i != list.size(); ++i) {
-    if (kept != 0 && same(list[kept - 1], list[i])) {
-      add(list[kept - 1], list[i]);
-      continue;
-    }
-    if (kept != i) list[kept] = std::move(list[i]);
-    ++kept;
-  }
-  list.resize(kept);
-}
-
-/// Sorts by `before` and joins the elements that are equal in this order.
-template <class List, class Before, class Add>
-void sort_and_join(List& list, const Before& before, const Add& add) {
-  using element = typename List::value_type;
-  small_stable_sort(list, before);
-  join_neighbours(
-      list, [&before](const element& a, const element& b) { return !before(a, b); }, add);
-}
-
-/// Stable sort for mostly short lists where run time matters: up to 32 elements are sorted by insertion.
-template <class T, class Before>
-void sort_short(T* list, std::size_t size, const Before& before) {
-  if (size > 32) return small_stable_sort(list, size, before);
-  for (std::size_t i = 1; i < size; ++i) {
-    if (!before(list[i], list[i - 1])) continue;
-    const T moving = list[i];
-    std::size_t at = i;
-    for (; at != 0 && before(moving, list[at - 1]); --at) list[at] = list[at - 1];
-    list[at] = moving;
-  }
-}
-template <class List, class Before>
-void sort_short(List& list, const Before& before) {
-  sort_short(list.data(), list.size(), before);
-}
 
 }  // namespace base
 }  // namespace v0
@@ -19924,119 +19602,128 @@ class key_map {
 
 #endif
 
-// ---- whywait/base/ranks.hpp
-#ifndef WHYWAIT_BASE_RANKS_HPP
-#define WHYWAIT_BASE_RANKS_HPP
+// ---- whywait/base/packet.hpp
+#ifndef WHYWAIT_BASE_PACKET_HPP
+#define WHYWAIT_BASE_PACKET_HPP
 
 namespace whywait {
 inline namespace v0 {
 namespace base {
 
-namespace detail {
+/// Serialised data for another rank. All ranks of a run share one architecture, so plain values are copied bytewise.
+using packet = base::pod_vector<unsigned char>;
 
-inline bool& ranks_are_threads() noexcept {
-  static thread_local bool are = false;
-  return are;
+/// Tags of the parts of a packet of the first exchanges; each part begins with its tag as a std::uint32_t.
+namespace packet_part {
+enum : std::uint32_t {
+  sends = 1,
+  receives,
+  participation,
+  answer,
+  give,
+  need,
+  unmet,
+  progress_query,
+  progress_answer,
+  lock_held,
+  lock_blocked,
+  lock_answer,
+  thread_wait,
+  thread_cause
+};
 }
 
-}  // namespace detail
+[[noreturn, gnu::cold, gnu::noinline]] inline void truncated() { throw std::out_of_range("whywait-X001: truncated packet"); }
 
-/// Whether texts call ranks threads (rank_noun_scope).
-inline bool ranks_are_threads() noexcept { return detail::ranks_are_threads(); }
+// The first allocation has 256 bytes: most packets hold several small values, and each doubling copies them.
+[[gnu::noinline]] inline void make_room(packet& out, std::size_t size) {
+  out.reserve(std::max<std::size_t>({256, 2 * out.capacity(), out.size() + size}));
+}
+[[gnu::noinline]] inline void put_bytes(packet& out, const void* from, std::size_t size) {
+  if (out.capacity() - out.size() < size) make_room(out, size);
+  out.append(static_cast<const unsigned char*>(from), size);
+}
 
-/// While it lives, texts that the calling thread writes call ranks threads, or ranks. Explanations of programs without MPI and
-/// everything that shows a result set it, the latter by run_facts::threads_only.
-class rank_noun_scope {
+/// Appends a plain value. Amortised O(size).
+template <class T>
+void put(packet& out, const T& value) {
+  static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
+  if (out.capacity() - out.size() < sizeof(T)) base::make_room(out, sizeof(T));
+  out.append(reinterpret_cast<const unsigned char*>(&value), sizeof(T));
+}
+
+/// Appends a list of plain values, with its length.
+template <class List>
+void put_all(packet& out, const List& values) {
+  static_assert(std::is_trivially_copyable<typename List::value_type>::value, "only plain values travel");
+  put(out, static_cast<std::uint64_t>(values.size()));
+  base::put_bytes(out, values.data(), values.size() * sizeof(typename List::value_type));
+}
+
+/// Appends a text, with its length.
+[[gnu::noinline]] inline void put_text(packet& out, std::string_view text) {
+  put(out, static_cast<std::uint32_t>(text.size()));
+  base::put_bytes(out, text.data(), text.size());
+}
+
+/// Reads plain values in the order they were put. Throws std::out_of_range on a truncated packet.
+class packet_reader {
  public:
-  explicit rank_noun_scope(bool threads) noexcept : before_(detail::ranks_are_threads()) {
-    detail::ranks_are_threads() = threads;
+  packet_reader(const unsigned char* data, std::size_t size) noexcept : at_(data), end_(data + size) {}
+
+  template <class T>
+  T get() {
+    static_assert(std::is_trivially_copyable<T>::value, "only plain values travel");
+    if (static_cast<std::size_t>(end_ - at_) < sizeof(T)) base::truncated();
+    T value;
+    std::memcpy(&value, at_, sizeof(T));
+    at_ += sizeof(T);
+    return value;
   }
-  ~rank_noun_scope() { detail::ranks_are_threads() = before_; }
-  rank_noun_scope(const rank_noun_scope&) = delete;
-  rank_noun_scope& operator=(const rank_noun_scope&) = delete;
+
+  /// Skips `size` bytes and returns a pointer to them.
+  const unsigned char* skip(std::size_t size) {
+    if (static_cast<std::size_t>(end_ - at_) < size) base::truncated();
+    const unsigned char* here = at_;
+    at_ += size;
+    return here;
+  }
+
+  /// Reads the length of a list of elements of `size` bytes and checks that the packet has as many.
+  [[gnu::noinline]] std::size_t get_count(std::size_t size) {
+    const auto count = get<std::uint64_t>();
+    if (count > static_cast<std::size_t>(end_ - at_) / size) base::truncated();
+    return static_cast<std::size_t>(count);
+  }
+
+  /// Reads a text that put_text wrote. Points into the packet.
+  [[gnu::noinline]] std::string_view text() {
+    const auto size = get<std::uint32_t>();
+    return {reinterpret_cast<const char*>(skip(size)), size};
+  }
+
+  bool empty() const noexcept { return at_ == end_; }
+  const unsigned char* rest() const noexcept { return at_; }
+  std::size_t left() const noexcept { return static_cast<std::size_t>(end_ - at_); }
 
  private:
-  bool before_;
+  const unsigned char* at_;
+  const unsigned char* end_;
 };
 
-/// "rank" or "thread", and the plural.
-inline const char* rank_noun() noexcept { return ranks_are_threads() ? "thread" : "rank"; }
-inline const char* rank_nouns() noexcept { return ranks_are_threads() ? "threads" : "ranks"; }
-
-/// Where the recorded run begins.
-inline const char* start_text() noexcept { return ranks_are_threads() ? "the start" : "MPI_Init"; }
-
-/// "rank 3", and of a further thread of it "rank 3 thread 1".
-inline std::string rank_text(std::int64_t rank, std::int32_t thread = 0) {
-  std::string out = std::string(rank_noun()) + " " + std::to_string(rank);
-  if (thread != 0) out += " thread " + std::to_string(thread);
-  return out;
+/// Reads a list that put_all wrote and replaces `values` by it.
+template <class List>
+void get_all(packet_reader& in, List& values) {
+  constexpr std::size_t each = sizeof(typename List::value_type);
+  values.resize(in.get_count(each));
+  const std::size_t size = values.size() * each;
+  if (size != 0) std::memcpy(static_cast<void*>(values.data()), in.skip(size), size);
 }
-/// "rank time": that of all ranks together.
-inline std::string rank_time() { return std::string(rank_noun()) + " time"; }
-
-/// A list of ranks: "rank 3", "ranks 0, 2 and 5-7", "ranks 1 and 2", "rank 2 and others"; a list of more than six ranges is
-/// a count, "12 ranks". Sorts `ranks` and removes repetitions. `others`: the list was truncated.
-inline std::string rank_list(base::pod_vector<std::int32_t>& ranks, bool others = false) {
-  base::small_stable_sort(ranks);
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  if (ranks.empty()) return std::string("some ") + rank_nouns();
-  base::vector<std::string> ranges;
-  for (std::size_t i = 0; i < ranks.size();) {
-    std::size_t j = i;
-    while (j + 1 < ranks.size() && ranks[j + 1] == ranks[j] + 1) ++j;
-    if (j == i + 1) j = i;  // "3 and 4" reads better than "3-4"
-    ranges.push_back(std::to_string(ranks[i]) + (j > i ? "-" + std::to_string(ranks[j]) : ""));
-    i = j + 1;
-  }
-  std::string out = std::to_string(ranks.size()) + " " + rank_nouns();
-  if (ranges.size() <= 6) {
-    out = std::string(ranks.size() == 1 ? rank_noun() : rank_nouns()) + " ";
-    for (std::size_t i = 0; i < ranges.size(); ++i)
-      out += (i == 0 ? "" : i + 1 == ranges.size() && !others ? " and " : ", ") + ranges[i];
-  }
-  return others ? out + " and others" : out;
+template <class T>
+void get_all(packet_reader& in, pod_vector<T>& values) {
+  const std::size_t count = in.get_count(sizeof(T));
+  values.assign_bytes(in.skip(count * sizeof(T)), count);
 }
-
-}  // namespace base
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/base/pair_cache.hpp
-#ifndef WHYWAIT_BASE_PAIR_CACHE_HPP
-#define WHYWAIT_BASE_PAIR_CACHE_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace base {
-
-/// Remembers what was found out about the last pairs of numbers, for walks through records: most records are of few call sites
-/// in turn. Direct-mapped, 2^Bits entries inline. Not thread safe.
-template <class Value, unsigned Bits>
-class pair_cache {
- public:
-  /// The value of a pair; find(first, second) computes it unless it is remembered. The pair (2^32 - 1, 2^32 - 2) is none.
-  /// Valid until the next call.
-  template <class Find>
-  __attribute__((always_inline)) const Value& operator()(std::uint32_t first, std::uint32_t second, Find&& find) {
-    entry& e = entries_[((first * 0x9e3779b1u) ^ (second * 0x85ebca6bu)) >> (32 - Bits)];
-    if (__builtin_expect(e.first != first || e.second != second, 0)) {
-      e.value = find(first, second);
-      e.first = first;
-      e.second = second;
-    }
-    return e.value;
-  }
-
- private:
-  struct entry {
-    std::uint32_t first = 0xffffffffu, second = 0xfffffffeu;
-    Value value{};
-  };
-  entry entries_[std::size_t{1} << Bits];
-};
 
 }  // namespace base
 }  // namespace v0
@@ -20605,6 +20292,239 @@ struct efficiencies {
 };
 
 }  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/base/sorting.hpp
+#ifndef WHYWAIT_BASE_SORTING_HPP
+#define WHYWAIT_BASE_SORTING_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace base {
+
+namespace detail {
+
+using number_before = bool (*)(const void* context, std::uint32_t a, std::uint32_t b);
+
+[[gnu::noinline]] inline bool in_order(std::size_t size, number_before before, const void* context) {
+  for (std::uint32_t i = 1; i < size; ++i) {
+    if (before(context, i, i - 1)) return false;
+  }
+  return true;
+}
+
+// Bottom-up merge sort, compiled once for all lists; std::stable_sort costs 2 to 10 KB of code per list type.
+[[gnu::noinline]] inline void sort_numbers(base::pod_vector<std::uint32_t>& numbers, number_before before,
+                                           const void* context) {
+  const std::size_t n = numbers.size();
+  base::pod_vector<std::uint32_t> other(n);
+  for (std::size_t width = 1; width < n; width *= 2) {
+    for (std::size_t begin = 0; begin < n; begin += 2 * width) {
+      const std::size_t middle = begin + width < n ? begin + width : n;
+      const std::size_t end = middle + width < n ? middle + width : n;
+      std::size_t a = begin, b = middle;
+      if (middle == end || !before(context, numbers[middle], numbers[middle - 1])) b = end;  // already in order
+      for (std::size_t to = begin; to != end; ++to) {
+        const bool second = b != end && (a == middle || before(context, numbers[b], numbers[a]));
+        other[to] = numbers[second ? b++ : a++];
+      }
+    }
+    numbers.swap(other);
+  }
+}
+
+[[gnu::noinline]] inline void swap_bytes(void* list, std::uint32_t a, std::uint32_t b, std::size_t element) {
+  unsigned char* const x = static_cast<unsigned char*>(list) + a * element;
+  unsigned char* const y = static_cast<unsigned char*>(list) + b * element;
+  std::size_t at = 0;
+  for (; at + sizeof(std::uint64_t) <= element; at += sizeof(std::uint64_t)) {  // nearly all elements consist of words
+    std::uint64_t first, second;
+    std::memcpy(&first, x + at, sizeof first);
+    std::memcpy(&second, y + at, sizeof second);
+    std::memcpy(x + at, &second, sizeof second);
+    std::memcpy(y + at, &first, sizeof first);
+  }
+  std::swap_ranges(x + at, x + element, y + at);
+}
+
+// Moves each element to its place, with at most one swap per element; then places[i] is i.
+[[gnu::noinline]] inline void move_to_places(void* list, base::pod_vector<std::uint32_t>& places, std::size_t element) {
+  for (std::uint32_t i = 0; i != places.size(); ++i) {
+    while (places[i] != i) {
+      const std::uint32_t to = places[i];
+      swap_bytes(list, i, to, element);
+      places[i] = places[to];
+      places[to] = to;
+    }
+  }
+}
+inline void rearrange(void* list, const base::pod_vector<std::uint32_t>& order, mover move, std::size_t element) {
+  char* const fresh = static_cast<char*>(::operator new(order.size() * element));
+  for (std::uint32_t i = 0; i != order.size(); ++i)
+    move(fresh + i * element, static_cast<char*>(list) + order[i] * element, 1, element);
+  move(list, fresh, order.size(), element);
+  ::operator delete(fresh);
+}
+
+// The part of a sort that does not depend on the element type. `move` is null for elements that are plain bytes.
+[[gnu::noinline]] inline void sort_list(void* list, std::size_t size, number_before before, const void* context, mover move,
+                                        std::size_t element) {
+  if (in_order(size, before, context)) return;
+  base::pod_vector<std::uint32_t> order(size);
+  for (std::uint32_t i = 0; i != size; ++i) order[i] = i;
+  sort_numbers(order, before, context);
+  if (move != nullptr) return rearrange(list, order, move, element);
+  base::pod_vector<std::uint32_t> places(size);
+  for (std::uint32_t i = 0; i != size; ++i) places[order[i]] = i;
+  move_to_places(list, places, element);
+}
+
+template <class T, class Before>
+struct list_order {
+  static bool before(const void* context, std::uint32_t a, std::uint32_t b) {
+    const list_order& order = *static_cast<const list_order*>(context);
+    return (*order.is_before)(order.list[a], order.list[b]);
+  }
+  const T* list;
+  const Before* is_before;
+};
+
+}  // namespace detail
+
+/// Stable sort by `before` for lists where compile time matters more than run time. O(n log n) comparisons through a
+/// pointer; fewer than 2^32 elements. Plain bytes take at most one swap and 8 bytes of memory per element, others two
+/// moves, which must not throw, and a second list. Throws std::bad_alloc. If it or `before` throws, the list is unchanged.
+template <class T, class Before>
+[[gnu::always_inline]] inline void small_stable_sort(T* list, std::size_t size, const Before& before) {
+  const detail::list_order<T, Before> order{list, &before};
+  detail::mover move = nullptr;
+  if constexpr (!std::is_trivially_copyable<T>::value) move = detail::relocation<T>();
+  detail::sort_list(list, size, &detail::list_order<T, Before>::before, &order, move, sizeof(T));
+}
+template <class List, class Before>
+[[gnu::always_inline]] inline void small_stable_sort(List& list, const Before& before) {
+  small_stable_sort(list.data(), list.size(), before);
+}
+
+/// Stable sort by operator<.
+template <class List>
+void small_stable_sort(List& list) {
+  using element = typename List::value_type;
+  small_stable_sort(list, [](const element& a, const element& b) { return a < b; });
+}
+
+namespace detail {
+/// Sorts `numbers.size()` elements of `element` bytes by their `numbers`, which it overwrites.
+[[gnu::noinline]] inline void sort_bytes_by_number(void* all, std::size_t element, pod_vector<std::uint32_t>& numbers,
+                                                   std::size_t most, pod_vector<std::uint32_t>& room) {
+  if (std::is_sorted(numbers.begin(), numbers.end())) return;
+  room.assign(most + 1, 0);
+  for (const std::uint32_t n : numbers) ++room[n + 1];
+  for (std::size_t i = 1; i != room.size(); ++i) room[i] += room[i - 1];
+  for (std::uint32_t& n : numbers) n = room[n]++;  // its place
+  move_to_places(all, numbers, element);
+}
+}  // namespace detail
+
+/// Stable sort by number(element), which is less than `most`, in place and by counting: O(size + most), and 4 bytes per element.
+/// `room`: a buffer of 4 bytes per number. Elements are moved as bytes.
+template <class T, class Number>
+void sort_by_number(T* all, std::size_t size, std::size_t most, const Number& number, pod_vector<std::uint32_t>& room) {
+  static_assert(std::is_trivially_copyable<T>::value, "elements are moved as bytes");
+  pod_vector<std::uint32_t> numbers;
+  numbers.reserve(size);
+  for (const T* at = all; at != all + size; ++at) numbers.push_back(static_cast<std::uint32_t>(number(*at)));
+  detail::sort_bytes_by_number(all, sizeof(T), numbers, most, room);
+}
+/// The same by the member `record`; records that do not exist come last. Lists of pod_vector.
+template <class List>
+void sort_by_record(List& list, std::size_t records, pod_vector<std::uint32_t>& room) {
+  using element = typename List::value_type;
+  const auto number = [records](const element& e) { return std::min<std::size_t>(e.record, records); };
+  sort_by_number(list.data(), list.size(), records + 1, number, room);
+}
+
+namespace detail {
+using number_joins = bool (*)(const void* context, std::size_t first, std::size_t other);
+
+// The part of join_neighbours that does not depend on the type of elements that are plain bytes.
+[[gnu::noinline]] inline std::size_t join_bytes(void* list, std::size_t size, number_joins joins, const void* context,
+                                                std::size_t element) {
+  unsigned char* const bytes = static_cast<unsigned char*>(list);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i != size; ++i) {
+    if (kept != 0 && joins(context, kept - 1, i)) continue;
+    if (kept != i) std::memcpy(bytes + kept * element, bytes + i * element, element);
+    ++kept;
+  }
+  return kept;
+}
+
+template <class T, class Same, class Add>
+struct list_join {
+  static bool joins(const void* context, std::size_t first, std::size_t other) {
+    const list_join& join = *static_cast<const list_join*>(context);
+    if (!(*join.same)(join.list[first], join.list[other])) return false;
+    (*join.add)(join.list[first], join.list[other]);
+    return true;
+  }
+  T* list;
+  const Same* same;
+  const Add* add;
+};
+}  // namespace detail
+
+/// Brings together neighbours for which `same(first, other)` holds: `add(first, other)`, and the other goes. O(n).
+template <class List, class Same, class Add>
+void join_neighbours(List& list, const Same& same, const Add& add) {
+  using element = typename List::value_type;
+  if constexpr (std::is_trivially_copyable<element>::value) {
+    const detail::list_join<element, Same, Add> join{list.data(), &same, &add};
+    list.resize(detail::join_bytes(list.data(), list.size(), &join.joins, &join, sizeof(element)));
+    return;
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i != list.size(); ++i) {
+    if (kept != 0 && same(list[kept - 1], list[i])) {
+      add(list[kept - 1], list[i]);
+      continue;
+    }
+    if (kept != i) list[kept] = std::move(list[i]);
+    ++kept;
+  }
+  list.resize(kept);
+}
+
+/// Sorts by `before` and joins the elements that are equal in this order.
+template <class List, class Before, class Add>
+void sort_and_join(List& list, const Before& before, const Add& add) {
+  using element = typename List::value_type;
+  small_stable_sort(list, before);
+  join_neighbours(
+      list, [&before](const element& a, const element& b) { return !before(a, b); }, add);
+}
+
+/// Stable sort for mostly short lists where run time matters: up to 32 elements are sorted by insertion.
+template <class T, class Before>
+void sort_short(T* list, std::size_t size, const Before& before) {
+  if (size > 32) return small_stable_sort(list, size, before);
+  for (std::size_t i = 1; i < size; ++i) {
+    if (!before(list[i], list[i - 1])) continue;
+    const T moving = list[i];
+    std::size_t at = i;
+    for (; at != 0 && before(moving, list[at - 1]); --at) list[at] = list[at - 1];
+    list[at] = moving;
+  }
+}
+template <class List, class Before>
+void sort_short(List& list, const Before& before) {
+  sort_short(list.data(), list.size(), before);
+}
+
+}  // namespace base
 }  // namespace v0
 }  // namespace whywait
 
@@ -22221,6 +22141,86 @@ inline void number_blocks(const explain::rank_history& rank, const clock_plan& p
 
 #endif
 
+// ---- whywait/base/ranks.hpp
+#ifndef WHYWAIT_BASE_RANKS_HPP
+#define WHYWAIT_BASE_RANKS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace base {
+
+namespace detail {
+
+inline bool& ranks_are_threads() noexcept {
+  static thread_local bool are = false;
+  return are;
+}
+
+}  // namespace detail
+
+/// Whether texts call ranks threads (rank_noun_scope).
+inline bool ranks_are_threads() noexcept { return detail::ranks_are_threads(); }
+
+/// While it lives, texts that the calling thread writes call ranks threads, or ranks. Explanations of programs without MPI and
+/// everything that shows a result set it, the latter by run_facts::threads_only.
+class rank_noun_scope {
+ public:
+  explicit rank_noun_scope(bool threads) noexcept : before_(detail::ranks_are_threads()) {
+    detail::ranks_are_threads() = threads;
+  }
+  ~rank_noun_scope() { detail::ranks_are_threads() = before_; }
+  rank_noun_scope(const rank_noun_scope&) = delete;
+  rank_noun_scope& operator=(const rank_noun_scope&) = delete;
+
+ private:
+  bool before_;
+};
+
+/// "rank" or "thread", and the plural.
+inline const char* rank_noun() noexcept { return ranks_are_threads() ? "thread" : "rank"; }
+inline const char* rank_nouns() noexcept { return ranks_are_threads() ? "threads" : "ranks"; }
+
+/// Where the recorded run begins.
+inline const char* start_text() noexcept { return ranks_are_threads() ? "the start" : "MPI_Init"; }
+
+/// "rank 3", and of a further thread of it "rank 3 thread 1".
+inline std::string rank_text(std::int64_t rank, std::int32_t thread = 0) {
+  std::string out = std::string(rank_noun()) + " " + std::to_string(rank);
+  if (thread != 0) out += " thread " + std::to_string(thread);
+  return out;
+}
+/// "rank time": that of all ranks together.
+inline std::string rank_time() { return std::string(rank_noun()) + " time"; }
+
+/// A list of ranks: "rank 3", "ranks 0, 2 and 5-7", "ranks 1 and 2", "rank 2 and others"; a list of more than six ranges is
+/// a count, "12 ranks". Sorts `ranks` and removes repetitions. `others`: the list was truncated.
+inline std::string rank_list(base::pod_vector<std::int32_t>& ranks, bool others = false) {
+  base::small_stable_sort(ranks);
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  if (ranks.empty()) return std::string("some ") + rank_nouns();
+  base::vector<std::string> ranges;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t j = i;
+    while (j + 1 < ranks.size() && ranks[j + 1] == ranks[j] + 1) ++j;
+    if (j == i + 1) j = i;  // "3 and 4" reads better than "3-4"
+    ranges.push_back(std::to_string(ranks[i]) + (j > i ? "-" + std::to_string(ranks[j]) : ""));
+    i = j + 1;
+  }
+  std::string out = std::to_string(ranks.size()) + " " + rank_nouns();
+  if (ranges.size() <= 6) {
+    out = std::string(ranks.size() == 1 ? rank_noun() : rank_nouns()) + " ";
+    for (std::size_t i = 0; i < ranges.size(); ++i)
+      out += (i == 0 ? "" : i + 1 == ranges.size() && !others ? " and " : ", ") + ranges[i];
+  }
+  return others ? out + " and others" : out;
+}
+
+}  // namespace base
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/clocks/balance_course.hpp
 #ifndef WHYWAIT_CLOCKS_BALANCE_COURSE_HPP
 #define WHYWAIT_CLOCKS_BALANCE_COURSE_HPP
@@ -23054,6 +23054,228 @@ class balanced_time {
 
 #endif
 
+// ---- whywait/clocks/clock_legs.hpp
+#ifndef WHYWAIT_CLOCKS_CLOCK_LEGS_HPP
+#define WHYWAIT_CLOCKS_CLOCK_LEGS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// One record for the clocks of one pass: the interval before its beginning, and the call.
+struct clock_leg {
+  std::int64_t begin_ns, leave_ns;
+  std::uint32_t call;  ///< clock_plan::number_of the call
+  bool leaves;         ///< the call leaves its node
+  bool of_files;       ///< its time beyond its waits is input and output
+  bool brings_data;    ///< what follows the call may depend on data that it brought
+  bool sends;
+};
+
+/// The records of one location, one after the other, as the clocks of one pass need them. Nothing is kept of earlier records,
+/// so that a pass needs no memory per record. Not thread safe.
+class clock_legs {
+ public:
+  /// The overhead of one record: before its beginning, from there to MPI's start, and after MPI's end. `error_ns`: the possible
+  /// error of the first two, in what was estimated and not timed; `uncertain`: the relative one of the last. `ahead_ns`: wrapper
+  /// time of a call with three records, whose postings have no time of their own.
+  struct overhead {
+    std::int64_t before_ns = 0, inside_ns = 0, back_ns = 0, ahead_ns = 0;
+    double uncertain = 0, error_ns = 0;
+  };
+
+  /// `asked`: clock_plan::number_of each block of the rank. `balanced`: of the rank; used if the plan balances. `leaving`:
+  /// node_map::leaving of each record, or null if the plan does not distinguish nodes. `of_files`: explain::calls_on_files of each
+  /// record, or null if there are none. `joined`: of the rank. All are borrowed.
+  clock_legs(const explain::rank_history& rank, std::size_t location, const clock_plan& plan,
+             const base::pod_vector<std::uint32_t>& asked, const balanced_time& balanced, const base::vector<bool>* leaving,
+             const base::vector<bool>* of_files, const joined_code& joined)
+      : rank_(&rank),
+        here_(&rank.locations[location]),
+        plan_(&plan),
+        balanced_(&balanced),
+        leaving_(leaving),
+        of_files_(of_files),
+        code_(rank, *here_, plan, asked, joined),
+        walk_(rank),
+        records_(static_cast<std::uint32_t>(here_->records.size())),
+        now_ns_(rank.begin_ns) {
+    if (plan.balances()) part_ = balanced.begin_location(location);
+  }
+
+  std::uint32_t records() const noexcept { return records_; }
+  /// The number of the current record; after the last one, of the end of recording.
+  std::uint32_t record() const noexcept { return next_ - 1; }
+  /// Whether `next` goes to the end of recording.
+  bool at_last() const noexcept { return next_ == records_; }
+
+  /// Goes to the next record, and after the last one to the end of recording. Calls spend(clock, ns) for what a clock gains
+  /// before the beginning of the record; with clock_plan::moves_bit its sends move before that time.
+  template <class Spend>
+  void next(const Spend& spend) {
+    // The rule of location_path: time that does not fit is cut. The last steps follow the last record.
+    const core::sync_record* const r = next_ == records_ ? nullptr : &here_->records[next_];
+    if (next_ != 0) left();
+    if (r != nullptr) walk_.step(*r);
+    leg_.begin_ns = r != nullptr ? walk_.begin_ns() : std::max(rank_->end_ns, now_ns_);
+    leg_.leave_ns = r != nullptr ? walk_.leave_ns() : leg_.begin_ns;
+    const std::uint64_t steps_end = code_.steps_until(next_);
+    static constexpr call_cost free{};
+    const call_cost& cost = r != nullptr ? cost_of(r->call) : free;
+    overhead_.before_ns = overhead_.ahead_ns = 0;
+    overhead_.error_ns = 0;
+    overhead_.uncertain = cost.uncertain;
+    const double beside_ns = spend_overhead(r, cost, steps_end);
+    // Of the four readings of a call that timed itself one is inside it and two follow it.
+    overhead_.inside_ns = cut(cost.inside_ns + beside_ns / 3, leg_.leave_ns - leg_.begin_ns);
+    overhead_.error_ns += std::min(cost.inside_ns, static_cast<double>(overhead_.inside_ns)) * cost.uncertain;
+    overhead_.back_ns = cost.back_ns;
+    if (r != nullptr && r->posting != 0 && r->duration == 0) overhead_.ahead_ns = cost.ahead_ns;
+    after_ns_ = cost.after_ns;
+    timed_after_ns_ = beside_ns * 2 / 3;
+    after_uncertain_ = cost.uncertain;
+    leg_.call = clock_plan::none;
+    if (plan_->asks()) {
+      spend_code(spend);
+      if (r != nullptr) leg_.call = number_of_call(r->site);
+    }
+    leg_.leaves = leaving_ == nullptr || (r != nullptr && (*leaving_)[next_]);
+    leg_.of_files = of_files_ != nullptr && r != nullptr && (*of_files_)[next_];
+    leg_.brings_data = r != nullptr && explain::may_bring_data(*r);
+    leg_.sends = r != nullptr && r->has(core::sync_flag::posts_send);
+    // A further thread counts from its first to its last call.
+    if (here_->whole || (r != nullptr && next_ > here_->carried)) useful_ns_ += leg_.begin_ns - now_ns_;
+    ++next_;
+  }
+
+  const clock_leg& leg() const noexcept { return leg_; }
+  const overhead& own() const noexcept { return overhead_; }
+  /// The end of the last call before the current record, or before the end; the end of recording without one.
+  std::int64_t last_leave_ns() const noexcept { return next_ > 1 ? now_ns_ : leg_.leave_ns; }
+  /// Time outside MPI calls.
+  std::int64_t useful_ns() const noexcept { return useful_ns_; }
+
+  /// Overhead within a time of `room_ns`; what does not fit is cut.
+  static std::int64_t cut(double ns, std::int64_t room_ns) noexcept {
+    return std::max<std::int64_t>(0, std::min(core::nearest(ns), room_ns));
+  }
+
+ private:
+  // What recording a call costs, in the form that each record needs.
+  struct call_cost {
+    core::mpi_call call = core::mpi_call::count_;  // none yet
+    double before_ns = 0, inside_ns = 0, after_ns = 0, uncertain = 0;
+    std::int64_t back_ns = 0, ahead_ns = 0;
+  };
+  const call_cost& cost_of(core::mpi_call call) noexcept {
+    call_cost& known = costs_[static_cast<std::size_t>(call) % most_costs];
+    if (__builtin_expect(known.call != call, 0)) {
+      const core::call_overhead cost = overhead_of(*here_, call);
+      const double sum_ns = cost.before_ns + cost.inside_ns + cost.back_ns + cost.after_ns;
+      known = {call,
+               cost.before_ns,
+               cost.inside_ns,
+               cost.after_ns,
+               sum_ns > 0 ? cost.error_ns / sum_ns : 0,
+               std::max<std::int64_t>(0, core::nearest(cost.back_ns)),
+               core::nearest(cost.inside_ns)};
+    }
+    return known;
+  }
+
+  std::uint32_t number_of_call(std::uint32_t site) {
+    return calls_(site, 0, [this](std::uint32_t s, std::uint32_t) {
+      return plan_->number_of(explain::call_key(s < here_->call_sites.size() ? here_->call_sites[s] : 0));
+    });
+  }
+
+  // What follows the current record begins at its end.
+  void left() noexcept {
+    now_ns_ = leg_.leave_ns;
+    step_ = here_->records[next_ - 1].steps;
+  }
+
+  // The overhead before a record. Returns its timed overhead beyond that.
+  double spend_overhead(const core::sync_record* r, const call_cost& cost, std::uint64_t steps_end) noexcept {
+    std::int64_t room_ns = leg_.begin_ns - now_ns_;
+    const auto put = [this, &room_ns](double ns, double uncertain) {
+      const std::int64_t spent_ns = cut(ns, room_ns);
+      room_ns -= spent_ns;
+      overhead_.before_ns += spent_ns;
+      overhead_.error_ns += static_cast<double>(spent_ns) * uncertain;
+    };
+    put(after_ns_, after_uncertain_);
+    put(timed_after_ns_, 0);
+    put(cost.before_ns, cost.uncertain);
+    if (step_ < steps_end && (here_->mark_overheads.step_ns != 0 || here_->mark_overheads.region_ns != 0)) {
+      put(marks_ns(step_, steps_end), here_->mark_overheads.error);
+    }
+    if (r == nullptr || r->overhead == 0) return 0;
+    const double own_ns = static_cast<double>(r->overhead) * rank_->clock.ns_per_tick;  // timed, not estimated
+    const std::int64_t usual_ns = overhead_.before_ns;
+    put(own_ns, 0);
+    return next_ >= here_->carried ? own_ns - static_cast<double>(overhead_.before_ns - usual_ns) : 0;
+  }
+
+  // What the clocks save before a record.
+  template <class Spend>
+  void spend_code(const Spend& spend) {
+    const auto put = [&spend](std::uint32_t clock, std::int64_t ns) {
+      if (ns != 0) spend(clock, ns);
+    };
+    code_.before(
+        next_, now_ns_, leg_.begin_ns, [&](std::uint32_t number, core::stable_key place, std::int64_t visits, std::int64_t ns) {
+          plan_->spend(number, ns, put, [&](std::size_t q) { return balanced_->saved_ns(part_, q, place, visits, ns); });
+        });
+  }
+
+  // The overhead of the marks of some steps. Repeated visits of one place (whywait::next) are counted without reading
+  // the clock, so the number of timed visits is limited by the time that the readings take.
+  double marks_ns(std::uint64_t first, std::uint64_t end) const noexcept {
+    const core::mark_overhead& each = here_->mark_overheads;
+    double sum_ns = 0;
+    for (std::uint64_t s = first; s < end; ++s) {
+      const core::path_step& step = here_->steps[s];
+      if (step.block == 0 || step.block >= rank_->blocks.size()) continue;
+      const auto visits = static_cast<double>(step.visits);
+      if (step.ticks == 0) {
+        sum_ns += visits * each.step_ns;
+        continue;
+      }
+      const double readings =
+          each.reading_ns > 0 ? static_cast<double>(step.ticks) * rank_->clock.ns_per_tick / each.reading_ns : visits;
+      sum_ns += std::min(visits, std::max(readings, 1.0)) * each.region_ns;
+    }
+    return sum_ns;
+  }
+
+  static constexpr std::size_t most_costs = 4;
+
+  const explain::rank_history* rank_;
+  const explain::location_history* here_;
+  const clock_plan* plan_;
+  const balanced_time* balanced_;
+  const base::vector<bool>*leaving_, *of_files_;
+  asked_code code_;
+  balanced_time::part_position part_;  ///< if the plan balances
+  explain::location_walk walk_;
+  std::uint32_t records_, next_ = 0;
+  std::uint64_t step_ = 0;  ///< steps entered
+  std::int64_t now_ns_, useful_ns_ = 0;  ///< now_ns_: the end of the record before
+  double after_ns_ = 0, timed_after_ns_ = 0, after_uncertain_ = 0;
+  clock_leg leg_{};
+  overhead overhead_;
+  // Most records are of few calls and call sites; the last ones of each are kept.
+  call_cost costs_[most_costs];
+  base::pair_cache<std::uint32_t, 3> calls_;
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/class_packet.hpp
 #ifndef WHYWAIT_EXPLAIN_CLASS_PACKET_HPP
 #define WHYWAIT_EXPLAIN_CLASS_PACKET_HPP
@@ -23306,1291 +23528,6 @@ struct merged_class {
 };
 
 }  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/class_leaders.hpp
-#ifndef WHYWAIT_EXPLAIN_CLASS_LEADERS_HPP
-#define WHYWAIT_EXPLAIN_CLASS_LEADERS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// One block of a shape: its part of the absolute differences, by keys that are the same on all ranks.
-struct shape_entry {
-  core::stable_key block, within;
-  double share;
-};
-
-/// A shape, sorted by block. Borrows its memory from a list or a packet.
-class shape_view {
- public:
-  shape_view() = default;
-  shape_view(const unsigned char* bytes, std::size_t size) noexcept : bytes_(bytes), size_(size) {}
-  template <class List>
-  shape_view(const List& all) noexcept : shape_view(reinterpret_cast<const unsigned char*>(all.data()), all.size()) {}
-
-  std::size_t size() const noexcept { return size_; }
-  const unsigned char* bytes() const noexcept { return bytes_; }
-  shape_entry operator[](std::size_t i) const noexcept {
-    shape_entry e;
-    std::memcpy(&e, bytes_ + i * sizeof e, sizeof e);
-    return e;
-  }
-
- private:
-  const unsigned char* bytes_ = nullptr;
-  std::size_t size_ = 0;
-};
-
-/// Total variation distance over the union of blocks: half the sum of |differences of shares| (docs/method.md 1.7).
-/// 0 for equal shapes, 1 for disjoint ones. O(a + b).
-inline double distance(shape_view a, shape_view b) noexcept {
-  double apart = 0;
-  std::size_t i = 0, j = 0;
-  while (i != a.size() && j != b.size()) {
-    const shape_entry x = a[i], y = b[j];
-    const bool same = x.block == y.block && x.within == y.within;
-    const bool less = x.block != y.block ? x.block < y.block : x.within < y.within;
-    apart += same ? std::fabs(x.share - y.share) : less ? x.share : y.share;
-    i += same || less ? 1 : 0;
-    j += same || !less ? 1 : 0;
-  }
-  for (; i != a.size(); ++i) apart += a[i].share;
-  for (; j != b.size(); ++j) apart += b[j].share;
-  return apart / 2;
-}
-
-/// The first class of a shape, which represents that shape on all ranks.
-struct shape_leader {
-  core::stable_key key = 0;  ///< (pattern, operation, cause)
-  std::int64_t first_ns = 0, wait_ns = 0, count = 0;
-  std::uint32_t from = 0, size = 0;  ///< its shape in shape_leaders; in a packet the shape follows and `from` is 0
-};
-
-/// Returns a negative number, 0 or a positive number. The order is canonical: by time, then by content, never by rank.
-inline int compare(const shape_leader& a, shape_view a_shape, const shape_leader& b, shape_view b_shape) noexcept {
-  if (a.key != b.key) return a.key < b.key ? -1 : 1;
-  if (a.first_ns != b.first_ns) return a.first_ns < b.first_ns ? -1 : 1;
-  if (a.wait_ns != b.wait_ns) return a.wait_ns < b.wait_ns ? -1 : 1;
-  if (a.count != b.count) return a.count < b.count ? -1 : 1;
-  for (std::size_t k = 0; k != std::min(a_shape.size(), b_shape.size()); ++k) {
-    const shape_entry x = a_shape[k], y = b_shape[k];
-    if (x.block != y.block) return x.block < y.block ? -1 : 1;
-    if (x.within != y.within) return x.within < y.within ? -1 : 1;
-    if (x.share != y.share) return x.share < y.share ? -1 : 1;
-  }
-  return a_shape.size() == b_shape.size() ? 0 : a_shape.size() < b_shape.size() ? -1 : 1;
-}
-
-/// Reads leaders out of a packet: each head is followed by its shape. Throws std::out_of_range on a truncated packet.
-class leader_reader {
- public:
-  leader_reader(const unsigned char* data, std::size_t size) : in_(data, size) { next(); }
-
-  bool done() const noexcept { return bytes_ == nullptr; }
-  void next() {
-    bytes_ = nullptr;
-    if (in_.empty()) return;
-    const unsigned char* const begin = in_.skip(sizeof head_);
-    std::memcpy(&head_, begin, sizeof head_);
-    in_.skip(head_.size * sizeof(shape_entry));
-    bytes_ = begin;
-  }
-  const shape_leader& head() const noexcept { return head_; }
-  shape_view shape() const noexcept { return {bytes_ + sizeof head_, head_.size}; }
-  const unsigned char* bytes() const noexcept { return bytes_; }
-  std::size_t size() const noexcept { return sizeof head_ + head_.size * sizeof(shape_entry); }
-  bool before(const leader_reader& o) const noexcept { return compare(head_, shape(), o.head_, o.shape()) < 0; }
-
- private:
-  base::packet_reader in_;
-  const unsigned char* bytes_ = nullptr;
-  shape_leader head_;
-};
-
-/// Leaders with their shapes, sorted by key.
-class shape_leaders {
- public:
-  std::size_t size() const noexcept { return heads_.size(); }
-  const shape_leader& operator[](std::size_t i) const noexcept { return heads_[i]; }
-  shape_view shape(std::size_t i) const noexcept {
-    return {reinterpret_cast<const unsigned char*>(shapes_.data() + heads_[i].from), heads_[i].size};
-  }
-
-  void add(shape_leader head, shape_view shape) {
-    head.from = static_cast<std::uint32_t>(shapes_.size());
-    head.size = static_cast<std::uint32_t>(shape.size());
-    heads_.push_back(head);
-    for (std::size_t k = 0; k != shape.size(); ++k) shapes_.push_back(shape[k]);
-  }
-
-  /// The position of the first leader of a key, or the position where it would be inserted.
-  std::size_t first_of(core::stable_key key) const noexcept {
-    const auto before = [](const shape_leader& l, core::stable_key k) { return l.key < k; };
-    return static_cast<std::size_t>(std::lower_bound(heads_.begin(), heads_.end(), key, before) - heads_.begin());
-  }
-  /// The number of leaders of a key.
-  std::uint32_t count_of(core::stable_key key) const noexcept {
-    std::uint32_t n = 0;
-    for (std::size_t i = first_of(key); i != heads_.size() && heads_[i].key == key; ++i) ++n;
-    return n;
-  }
-  /// Inserts the leaders of a packet behind those of the same key. Both are sorted by key.
-  void insert(leader_reader more) {
-    shape_leaders both;
-    for (std::size_t i = 0; i != size() || !more.done();) {
-      if (more.done() || (i != size() && heads_[i].key <= more.head().key)) {
-        both.add(heads_[i], shape(i));
-        ++i;
-      } else {
-        both.add(more.head(), more.shape());
-        more.next();
-      }
-    }
-    std::swap(*this, both);
-  }
-
- private:
-  base::pod_vector<shape_leader> heads_;
-  base::pod_vector<shape_entry> shapes_;
-};
-
-/// Assigns each class of the ranks that a process hosts to a leader, round by round (merging.hpp). The candidates are
-/// grouped by key, so that a round reads memory once and in the order of its addresses.
-class leader_search {
- public:
-  using share = class_scratch::share;
-  /// The slot of a class that has no leader yet.
-  static constexpr std::uint32_t open = 0xffffffffu;
-
-  /// `earlier`: the leaders of earlier epochs. All arguments are borrowed.
-  leader_search(const options& settings, const shape_leaders& earlier, class_scratch& scratch) noexcept
-      : settings_(&settings), earlier_(&earlier), scratch_(&scratch) {}
-
-  /// Adds a class whose slot is decided. Call before the first round; classes are numbered in the order of the calls.
-  void add(std::uint32_t slot) { slots_.push_back(slot); }
-  /// Adds a class that needs a leader. `blocks`: the block table of its shape. Borrows everything until
-  /// `finish_rounds`.
-  void add(core::stable_key key, const class_sums& sums, const share* shape, std::size_t size, const block_table& blocks) {
-    const auto fresh = static_cast<std::uint32_t>(groups_.size());
-    const std::uint32_t number = numbers_.intern(key, fresh);
-    if (number == fresh) groups_.push_back({key, 0, 0, 0});
-    const candidate c{sums.first_ns, &sums, &blocks, shape, static_cast<std::uint32_t>(size), number, this->size()};
-    slots_.push_back(earlier_->size() != 0 ? slot_among_earlier(key, c) : open);
-    if (slots_.back() != open) return;
-    all_.push_back(c);
-    ++groups_[number].end;
-  }
-
-  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(slots_.size()); }
-  std::uint32_t slot(std::size_t number) const noexcept { return slots_[number]; }
-
-  /// Writes the earliest candidate of every key that still has candidates, sorted by key.
-  void propose(base::packet& out) {
-    if (!grouped_) group();
-    for (const group_range& g : groups_) {
-      if (g.begin != g.end) write(out, all_[g.best]);
-    }
-  }
-
-  /// Ends a round: each remaining candidate joins the new leader of its key if its shape is near.
-  void join_leaders(const base::packet& leaders) {
-    const std::uint32_t round = round_++;
-    std::size_t at = 0;
-    for (leader_reader leader(leaders.data(), leaders.size()); !leader.done(); leader.next()) {
-      while (at != groups_.size() && groups_[at].key < leader.head().key) ++at;
-      if (at != groups_.size() && groups_[at].key == leader.head().key) join_leader(groups_[at], leader, round);
-    }
-  }
-
-  /// Releases the candidates after the last round; the slots stay.
-  void finish_rounds() noexcept { all_.release(); }
-
- private:
-  // A class that needs a leader.
-  struct candidate {
-    std::int64_t first_ns;
-    const class_sums* sums;
-    const block_table* blocks;
-    const share* shape;
-    std::uint32_t size, group, number;
-  };
-  // The candidates of one key in all_, and the earliest of them.
-  struct group_range {
-    core::stable_key key;
-    std::uint32_t begin, end, best;
-  };
-
-  // Sorts candidates and groups by key, once, before the first round.
-  void group() {
-    grouped_ = true;
-    base::pod_vector<std::uint32_t> order(groups_.size()), place(groups_.size());
-    for (std::uint32_t g = 0; g != order.size(); ++g) order[g] = g;
-    sort_short(order, [this](std::uint32_t a, std::uint32_t b) { return groups_[a].key < groups_[b].key; });
-    base::pod_vector<group_range> sorted;
-    sorted.reserve(groups_.size());
-    std::uint32_t begin = 0;
-    for (const std::uint32_t g : order) {
-      place[g] = static_cast<std::uint32_t>(sorted.size());
-      sorted.push_back({groups_[g].key, begin, begin, begin});
-      begin += groups_[g].end;
-    }
-    groups_.swap(sorted);
-    base::pod_vector<candidate> all(all_.size());
-    for (candidate c : all_) {
-      c.group = place[c.group];
-      all[groups_[c.group].end++] = c;
-    }
-    all_.swap(all);
-    for (group_range& g : groups_) {
-      for (std::uint32_t i = g.begin; i != g.end; ++i) {
-        if (before(all_[i], all_[g.best])) g.best = i;
-      }
-    }
-  }
-
-  // The canonical order of the candidates of one key: by time, then by content, never by rank.
-  bool before(const candidate& a, const candidate& b) const {
-    if (a.first_ns != b.first_ns) return a.first_ns < b.first_ns;
-    if (a.sums->wait_ns != b.sums->wait_ns) return a.sums->wait_ns < b.sums->wait_ns;
-    return a.sums->count != b.sums->count ? a.sums->count < b.sums->count : before_by_name(a, b);
-  }
-  static bool alike(const candidate& a, const candidate& b) noexcept {
-    bool same = a.blocks == b.blocks && a.size == b.size;
-    for (std::uint32_t i = 0; same && i != a.size; ++i) {
-      same = a.shape[i].block == b.shape[i].block && a.shape[i].part == b.shape[i].part;
-    }
-    return same;
-  }
-  bool before_by_name(const candidate& a, const candidate& b) const {
-    if (alike(a, b)) return false;
-    base::packet first, second;
-    write(first, a);
-    write(second, b);
-    return leader_reader(first.data(), first.size()).before({second.data(), second.size()});
-  }
-
-  // Appends a candidate in the form that `leader_reader` reads; block numbers become keys.
-  void write(base::packet& out, const candidate& c) const {
-    base::pod_vector<shape_entry> named;
-    named.reserve(c.size);
-    for (const share* s = c.shape; s != c.shape + c.size; ++s) {
-      named.push_back({(*c.blocks)[s->block].block, (*c.blocks)[s->block].within, s->part});
-    }
-    sort_short(named, [](const shape_entry& a, const shape_entry& b) {
-      return a.block != b.block ? a.block < b.block : a.within < b.within;
-    });
-    put(out, shape_leader{groups_[c.group].key, c.first_ns, c.sums->wait_ns, c.sums->count, 0, c.size});
-    base::put_bytes(out, named.data(), named.size() * sizeof(shape_entry));
-  }
-
-  // The slot of the first leader of an earlier epoch that covers the candidate; the rest slot if all slots are taken.
-  std::uint32_t slot_among_earlier(core::stable_key key, const candidate& c) const {
-    base::packet named;
-    write(named, c);
-    const leader_reader mine(named.data(), named.size());
-    std::uint32_t slot = 0;
-    for (std::size_t i = earlier_->first_of(key); i != earlier_->size() && (*earlier_)[i].key == key; ++i, ++slot) {
-      if (distance(earlier_->shape(i), mine.shape()) <= settings_->class_distance) return slot;
-    }
-    return slot >= settings_->classes_per_key ? settings_->classes_per_key : open;
-  }
-
-  void join_leader(group_range& g, const leader_reader& leader, std::uint32_t round) {
-    const std::uint32_t place = earlier_->count_of(g.key) + round;
-    const bool room = place + 1 < settings_->classes_per_key;
-    const block_table* known = nullptr;
-    std::uint32_t left = g.begin;
-    for (std::uint32_t i = g.begin; i != g.end; ++i) {
-      const candidate c = all_[i];
-      if (c.blocks != known) {
-        clear_parts();
-        known = c.blocks;
-        spread(leader.shape(), *known);
-      }
-      if (near(leader, c)) {
-        slots_[c.number] = place;
-      } else if (!room) {
-        slots_[c.number] = settings_->classes_per_key;
-      } else {
-        all_[left] = c;
-        if (left == g.begin || before(c, all_[g.best])) g.best = left;
-        ++left;
-      }
-    }
-    g.end = left;
-    clear_parts();
-  }
-
-  // Writes a leader's shape to the scratch, by block number. Blocks that this process has not met are left out.
-  void spread(shape_view shape, const block_table& blocks) {
-    base::pod_vector<double>& parts = scratch_->parts;
-    if (parts.size() < blocks.size()) parts.resize(blocks.size(), 0);
-    for (std::size_t i = 0; i != shape.size(); ++i) {
-      const shape_entry e = shape[i];
-      const std::uint32_t b = blocks.find(e.block, e.within);
-      if (b == base::key_map::none) continue;
-      parts[b] = e.share;
-      scratch_->order.push_back(b);
-    }
-  }
-  void clear_parts() noexcept {
-    for (const std::uint32_t b : scratch_->order) scratch_->parts[b] = 0;
-    scratch_->order.clear();
-  }
-
-  // Whether the candidate's shape is near the leader's shape, which is in the scratch. Rounding depends on the order of
-  // block numbers, which differs between ranks; shapes just at the limit are therefore compared by name.
-  bool near(const leader_reader& leader, const candidate& c) const {
-    const double more = scratch_->distance(c.shape, c.size) - settings_->class_distance;
-    return std::fabs(more) > 1e-6 && leader.shape().size() != 0 ? more < 0 : near_by_name(leader, c);
-  }
-  bool near_by_name(const leader_reader& leader, const candidate& c) const {
-    base::packet named;
-    write(named, c);
-    return distance(leader.shape(), leader_reader(named.data(), named.size()).shape()) <= settings_->class_distance;
-  }
-
-  const options* settings_;
-  const shape_leaders* earlier_;
-  class_scratch* scratch_;
-  base::key_map numbers_;  ///< the group of each key, before the groups are sorted
-  base::pod_vector<group_range> groups_;  ///< sorted by key once grouped_
-  base::pod_vector<candidate> all_;  ///< sorted by key once grouped_
-  base::pod_vector<std::uint32_t> slots_;  ///< by number
-  std::uint32_t round_ = 0;
-  bool grouped_ = false;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/wait_classes.hpp
-#ifndef WHYWAIT_EXPLAIN_WAIT_CLASSES_HPP
-#define WHYWAIT_EXPLAIN_WAIT_CLASSES_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// The wait classes of one rank. Waits of one location with one key (pattern, operation, cause) and one shape
-/// accumulate in one class as they are found, so memory grows with distinct classes (about 1 KB each) and not with
-/// waits. Waits of one location are added in their order; the result does not depend on how locations interleave. Not
-/// thread safe.
-class wait_classes {
- public:
-  enum kind_t : std::uint8_t { shaped, rest, shapeless };
-  /// The `slot` of a class that has no leader yet.
-  static constexpr std::uint32_t open = 0xffffffffu;
-  using share = class_scratch::share;
-
-  /// Sets what `add` uses from now on; call before the first wait and at the beginning of each epoch. Both are
-  /// borrowed.
-  void use(const options& settings, class_scratch& scratch) noexcept {
-    settings_ = &settings;
-    scratch_ = &scratch;
-  }
-
-  /// Adds an explained wait and returns the number of its class. `blocks[i]` is the number of the block of
-  /// `wait.terms[i]`: distinct, below `block_count`, cheapest in ascending order.
-  std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                    const base::vector<std::uint32_t>& blocks, std::size_t block_count) {
-    base::pod_vector<double>& parts = scratch_->parts;
-    if (parts.size() < block_count) parts.resize(block_count, 0);
-    double whole = 0;
-    for (const residual_term& t : wait.terms) whole += static_cast<double>(std::abs(t.total_ns));
-    if (whole > 0) {
-      for (std::size_t i = 0; i != blocks.size(); ++i) {
-        parts[blocks[i]] = static_cast<double>(std::abs(wait.terms[i].total_ns)) / whole;
-      }
-    }
-    const std::uint32_t number = choose(wait, operation, cause, blocks);
-    for (const std::uint32_t b : blocks) parts[b] = 0;
-    entry& into = entries_[number];
-    add_wait(into.sums, wait);
-    add_causer(into, wait);
-    add_terms(into, wait, blocks);
-    return number;
-  }
-
-  /// Adds a wait without an explanation: it is shorter than the threshold, or its cause came after its end.
-  std::uint32_t add_unexplained(const wait_instance& wait, core::stable_key operation, core::stable_key cause) {
-    const std::uint32_t number = find(wait, operation, cause, shapeless);
-    entry& into = entries_[number];
-    add_wait(into.sums, wait);
-    into.sums.unexplained_ns += wait.wait_ns;
-    add_causer(into, wait);
-    return number;
-  }
-
-  std::size_t size() const noexcept { return heads_.size(); }
-  const class_sums& sums(std::size_t number) const noexcept { return entries_[number].sums; }
-  core::stable_key key(std::size_t number) const noexcept {
-    const class_sums& s = entries_[number].sums;
-    return key_of(s.why, s.operation, s.cause);
-  }
-  kind_t kind(std::size_t number) const noexcept { return heads_[number].kind; }
-  std::uint32_t location(std::size_t number) const noexcept { return heads_[number].location; }
-  /// The shape of the first wait of the class, which represents the class (docs/method.md 1.7).
-  const share* shape(std::size_t number) const noexcept { return shapes_.data() + heads_[number].first; }
-  std::size_t shape_size(std::size_t number) const noexcept { return heads_[number].count; }
-
-  std::size_t terms() const noexcept { return terms_.size(); }      ///< number of terms of all classes
-  std::size_t causers() const noexcept { return causers_.size(); }  ///< number of causers of all classes
-
-  /// Calls f(block number, residual_sums) for each block of the class, ascending; `residual_sums::fewer` may be a second
-  /// line of a block.
-  template <class F>
-  void each_term(std::size_t number, F&& f) const {
-    for (std::uint32_t t = entries_[number].terms; t != none; t = terms_[t].next) f(terms_[t].line / 2, terms_[t].sums);
-  }
-  /// Calls f(location_share) for each location that the class waited for, in the order of the first waits.
-  template <class F>
-  void each_causer(std::size_t number, F&& f) const {
-    for (std::uint32_t c = entries_[number].causers; c != none; c = causers_[c].next) f(causers_[c].share);
-  }
-
-  /// The number of its leader (merging.hpp), found in this epoch or an earlier one, or `open`.
-  std::uint32_t slot(std::size_t number) const noexcept { return heads_[number].slot; }
-  void set_slot(std::size_t number, std::uint32_t slot) noexcept { heads_[number].slot = slot; }
-
-  /// Clears the sums at the end of an epoch. Classes keep their shapes and slots for the waits of the next one.
-  void clear_sums() {
-    for (entry& e : entries_) {
-      class_sums fresh;
-      fresh.why = e.sums.why;
-      fresh.operation = e.sums.operation;
-      fresh.cause = e.sums.cause;
-      e = {fresh, none, none};
-    }
-    terms_.clear();
-    causers_.clear();
-  }
-
-  static core::stable_key key_of(pattern why, core::stable_key operation, core::stable_key cause) noexcept {
-    return core::combine(core::combine(operation, cause), static_cast<std::uint64_t>(why) + 1);
-  }
-
- private:
-  static constexpr std::uint32_t none = base::key_map::none;
-
-  // The part of a class that the search for a class reads.
-  struct head {
-    std::uint32_t next;          ///< the next class of the same key and location, or none
-    std::uint32_t first, count;  ///< its shape in shapes_
-    std::uint32_t slot;
-    std::uint16_t location;
-    kind_t kind;
-  };
-  struct entry {
-    class_sums sums;
-    std::uint32_t terms, causers;  ///< heads of the two lists, or none
-  };
-  struct term_node {
-    residual_sums sums;
-    std::uint32_t line, next;  ///< line: twice the number of the block, and 1 if the late side has fewer visits
-  };
-  struct causer_node {
-    location_share share;
-    std::uint32_t next;
-  };
-
-  static void add_wait(class_sums& sums, const wait_instance& wait) noexcept {
-    sums.trust = std::max(sums.trust, wait.trust);
-    sums.first_ns = sums.count == 0 ? wait.begin_ns : std::min(sums.first_ns, wait.begin_ns);
-    ++sums.count;
-    sums.wait_ns += wait.wait_ns;
-    sums.longest_ns = std::max(sums.longest_ns, wait.wait_ns);
-    const auto us = static_cast<double>((wait.wait_ns + 500) / 1000);
-    sums.squares_us2 += us * us;
-    if (wait.explained && wait.wait_ns >= sums.longest.wait_ns) {
-      const wait_sample sample{wait.wait_ns,  wait.begin_ns,        wait.since_ns, wait.rank,         wait.causer_rank,
-                               wait.location, wait.causer_location, wait.record,   wait.causer_record};
-      if (sample.outweighs(sums.longest)) sums.longest = sample;
-    }
-    if (wait.wrong_order) {
-      ++sums.wrong_order_count;
-      sums.wrong_order_ns += wait.wait_ns;
-      if (wait.other_ready) sums.other_ready_ns += wait.wait_ns;
-    }
-  }
-
-  // Both lists usually have the same order, so that one walk through the terms suffices. Each block has one term for
-  // waits in which the late side has fewer visits, and one before it for the others.
-  void add_terms(entry& into, const wait_instance& wait, const base::vector<std::uint32_t>& blocks) {
-    std::uint32_t before = none, at = into.terms, latest = 0;
-    for (std::size_t i = 0; i != blocks.size(); ++i) {
-      const std::uint32_t line = 2 * blocks[i] + (wait.terms[i].fewer() ? 1 : 0);
-      if (line < latest) {
-        before = none;
-        at = into.terms;
-      }
-      latest = line;
-      for (; at != none && terms_[at].line < line; at = terms_[at].next) before = at;
-      if (at == none || terms_[at].line != line) {
-        const auto fresh = static_cast<std::uint32_t>(terms_.size());
-        if (fresh == 0) terms_.reserve(64);
-        terms_.push_back({{}, line, at});
-        (before == none ? into.terms : terms_[before].next) = fresh;
-        at = fresh;
-      }
-      terms_[at].sums.add(wait.terms[i]);
-      into.sums.indirect_ns += wait.terms[i].inherited_ns;
-    }
-  }
-
-  // The rule of explain::add_share, on a linked list.
-  void add_causer(entry& into, const wait_instance& wait) {
-    location_share add{wait.causer_rank, static_cast<std::int32_t>(wait.causer_location), wait.wait_ns};
-    for (;;) {
-      std::uint32_t last = none, at = into.causers;
-      std::size_t count = 0;
-      for (; at != none; at = causers_[at].next, ++count) {
-        location_share& known = causers_[at].share;
-        if (known.rank == add.rank && known.thread == add.thread) {
-          known.ns += add.ns;
-          return;
-        }
-        last = at;
-      }
-      if (count < most_shares || add.rank < 0) {
-        const auto fresh = static_cast<std::uint32_t>(causers_.size());
-        if (fresh == 0) causers_.reserve(16);
-        causers_.push_back({add, none});
-        (last == none ? into.causers : causers_[last].next) = fresh;
-        return;
-      }
-      add.rank = -1;
-      add.thread = 0;
-    }
-  }
-
-  bool near(std::uint32_t number) const noexcept {
-    return scratch_->distance(shape(number), shape_size(number)) <= settings_->class_distance;
-  }
-
-  // The first class of a key, created as `kind` if there is none. Further classes of the key follow in order of
-  // creation.
-  std::uint32_t first_of(const wait_instance& wait, core::stable_key operation, core::stable_key cause, kind_t kind) {
-    const core::stable_key key = core::combine(key_of(wait.why, operation, cause), wait.location);
-    const auto fresh = static_cast<std::uint32_t>(heads_.size());
-    const std::uint32_t number = numbers_.intern(key, fresh);
-    if (number == fresh) make(wait, operation, cause, kind);
-    return number;
-  }
-
-  std::uint32_t make(const wait_instance& wait, core::stable_key operation, core::stable_key cause, kind_t kind) {
-    const auto number = static_cast<std::uint32_t>(heads_.size());
-    if (number == 0) {
-      heads_.reserve(16);
-      entries_.reserve(12);
-      shapes_.reserve(64);
-    }
-    heads_.push_back(
-        {none, static_cast<std::uint32_t>(shapes_.size()), 0, open, static_cast<std::uint16_t>(wait.location), kind});
-    entries_.push_back({{}, none, none});
-    class_sums& sums = entries_.back().sums;
-    sums.why = wait.why;
-    sums.operation = operation;
-    sums.cause = cause;
-    return number;
-  }
-
-  std::uint32_t find(const wait_instance& wait, core::stable_key operation, core::stable_key cause, kind_t kind) {
-    std::uint32_t at = first_of(wait, operation, cause, kind);
-    while (heads_[at].kind != kind) {
-      const std::uint32_t next = heads_[at].next;
-      if (next == none) {
-        const std::uint32_t number = make(wait, operation, cause, kind);
-        heads_[at].next = number;
-        return number;
-      }
-      at = next;
-    }
-    return at;
-  }
-
-  std::uint32_t choose(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
-                       const base::vector<std::uint32_t>& blocks) {
-    if (settings_->classes_per_key == 0) return find(wait, operation, cause, rest);
-    const auto known = static_cast<std::uint32_t>(heads_.size());
-    std::uint32_t number = first_of(wait, operation, cause, shaped);
-    if (number != known) {
-      std::uint32_t seen = 0, last = number;
-      for (std::uint32_t at = number; at != none; at = heads_[at].next) {
-        last = at;
-        if (heads_[at].kind != shaped) continue;
-        ++seen;
-        if (near(at)) return at;
-      }
-      if (seen >= settings_->classes_per_key) return find(wait, operation, cause, rest);
-      number = make(wait, operation, cause, shaped);
-      heads_[last].next = number;
-    }
-    head& fresh = heads_[number];
-    for (const std::uint32_t b : blocks) {
-      if (scratch_->parts[b] > 0) shapes_.push_back({b, scratch_->parts[b]});
-    }
-    fresh.count = static_cast<std::uint32_t>(shapes_.size()) - fresh.first;
-    return number;
-  }
-
-  const options* settings_ = nullptr;
-  class_scratch* scratch_ = nullptr;
-  base::key_map numbers_;  ///< the first class of each key and location
-  base::pod_vector<head> heads_;
-  base::pod_vector<share> shapes_;
-  base::pod_vector<entry> entries_;
-  base::pod_vector<term_node> terms_;      ///< one list per class, by block
-  base::pod_vector<causer_node> causers_;  ///< one list per class
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/merging.hpp
-#ifndef WHYWAIT_EXPLAIN_MERGING_HPP
-#define WHYWAIT_EXPLAIN_MERGING_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// The blocks of a table in the order of their names. Cached until `use` is called with another or a longer table.
-class name_order {
- public:
-  void use(const block_table& blocks) {
-    if (&blocks == table_ && blocks.size() == blocks_.size()) return;
-    table_ = &blocks;
-    blocks_.resize(blocks.size());
-    places_.resize(blocks.size());
-    for (std::uint32_t b = 0; b != blocks_.size(); ++b) blocks_[b] = b;
-    sort_short(blocks_, [&blocks](std::uint32_t a, std::uint32_t b) { return blocks[a].before(blocks[b]); });
-    for (std::uint32_t i = 0; i != blocks_.size(); ++i) places_[blocks_[i]] = i;
-  }
-
-  std::size_t size() const noexcept { return blocks_.size(); }
-  std::uint32_t block(std::size_t place) const noexcept { return blocks_[place]; }
-  std::uint32_t place(std::uint32_t block) const noexcept { return places_[block]; }
-
- private:
-  const block_table* table_ = nullptr;
-  base::pod_vector<std::uint32_t> blocks_, places_;  ///< by place, by block
-};
-
-/// Merges the wait classes of all ranks (docs/method.md 1.7). In each round the earliest class of each key that no
-/// leader covers becomes the next leader on all ranks: one reduction and one broadcast per round, at most
-/// `classes_per_key` rounds. Every class then joins the first leader within `class_distance`, and the rest is addition.
-/// The result depends neither on rank numbers nor on the shape of the reduction tree.
-///
-/// One instance serves all ranks that a process hosts. Calls in this order: `take_classes` for each rank; in each round
-/// `propose_leaders`, `take_proposals`, `merge_proposals`, `join_leaders`; `finish_rounds`; `write_classes`,
-/// `merge_classes` and `merged_classes`.
-class class_merger {
- public:
-  /// `hosted`: number of ranks of the process. `leaders`: those of earlier epochs, by key and slot; new ones are
-  /// inserted if the run continues. `scratch`: of the process. All are borrowed.
-  class_merger(const options& settings, std::size_t hosted, shape_leaders& leaders, class_scratch& scratch)
-      : settings_(&settings),
-        leaders_(&leaders),
-        scratch_(&scratch),
-        search_(settings, leaders, scratch),
-        parts_(new part[hosted]),
-        hosted_(hosted) {}
-
-  /// Registers all classes of one hosted rank; all arguments are borrowed. When the sums are written, `classes` is
-  /// cleared for the next epoch, or freed at the end of the run.
-  void take_classes(std::size_t number, const rank_history& rank, const block_table& blocks, wait_classes& classes) {
-    part& mine = parts_[number];
-    mine.rank = &rank;
-    mine.blocks = &blocks;
-    mine.classes = &classes;
-    mine.first = search_.size();
-    for (std::uint32_t c = 0; c != classes.size(); ++c) {
-      if (classes.kind(c) == wait_classes::shapeless) {
-        search_.add(settings_->classes_per_key + 1);
-      } else if (classes.kind(c) == wait_classes::rest) {
-        search_.add(settings_->classes_per_key);
-      } else if (classes.slot(c) != wait_classes::open) {
-        search_.add(classes.slot(c));
-      } else {
-        search_.add(classes.key(c), classes.sums(c), classes.shape(c), classes.shape_size(c), blocks);
-      }
-    }
-  }
-
-  /// Begins a round: proposes the hosted ranks' candidates.
-  void propose_leaders() { search_.propose(best_); }
-  /// Moves out the proposals of this process and of the ranks merged into it; on rank 0 the leaders of the round.
-  base::packet take_proposals() noexcept { return std::move(best_); }
-  /// Merges the proposals of another process: of each key the earlier candidate stays.
-  void merge_proposals(const unsigned char* data, std::size_t size) {
-    if (size == 0) return;
-    leader_reader mine(best_.data(), best_.size()), other(data, size);
-    base::packet& both = scratch_->joined;
-    both.clear();
-    both.reserve(best_.size() + size);
-    while (!mine.done() || !other.done()) {
-      const bool own = other.done() || (!mine.done() && mine.head().key < other.head().key);
-      const bool same = !mine.done() && !other.done() && mine.head().key == other.head().key;
-      leader_reader& first = own || (same && mine.before(other)) ? mine : other;
-      base::put_bytes(both, first.bytes(), first.size());
-      if (own || same) mine.next();
-      if (!own) other.next();
-    }
-    best_.swap(both);
-  }
-  /// Ends a round with the leaders that all ranks have agreed on.
-  void join_leaders(const base::packet& leaders) {
-    search_.join_leaders(leaders);
-    base::put_bytes(found_, leaders.data(), leaders.size());
-    ends_.push_back(found_.size());
-  }
-
-  /// After the last round every class has its slot.
-  void finish_rounds() {
-    search_.finish_rounds();
-    if (hosted_ == 0 || !parts_[0].rank->continues) return;
-    std::size_t begin = 0;
-    for (const std::size_t end : ends_) {
-      leaders_->insert({found_.data() + begin, end - begin});
-      begin = end;
-    }
-  }
-  /// Calls f(number of a class, class_clock) for each class of one hosted rank. After `finish_rounds`, before the
-  /// classes are written.
-  template <class F>
-  void each_class(std::size_t number, F&& f) const {
-    const part& mine = parts_[number];
-    for (std::uint32_t c = 0; c != mine.classes->size(); ++c) f(c, class_clock{mine.classes->key(c), slot(mine.first + c)});
-  }
-
-  /// Appends the sums of one rank and of everything merged into it, in the format of class_packet.hpp. Call once.
-  void write_classes(std::size_t number, base::packet& out) {
-    part& mine = parts_[number];
-    if (!mine.summed) return sum(number, out);
-    base::put_bytes(out, mine.sums.data(), mine.sums.size());
-    mine.sums = {};
-  }
-  /// Adds what another rank wrote.
-  void merge_classes(std::size_t number, const unsigned char* data, std::size_t size) {
-    part& mine = parts_[number];
-    if (!mine.summed) sum(number, mine.sums);
-    join_classes(mine.sums, data, size, *scratch_);
-  }
-  /// On rank 0: all classes, sorted by key and slot.
-  base::vector<merged_class>& merged_classes() {
-    part& mine = parts_[0];
-    if (!mine.summed) sum(0, mine.sums);
-    for (class_reader in(mine.sums.data(), mine.sums.size()); !in.done(); in.next()) merged_.emplace_back(in);
-    mine.sums = {};
-    return merged_;
-  }
-
-  /// Moves the classes of one epoch into those of all epochs before it; both are sorted by key and slot.
-  static void add_epoch(base::vector<merged_class>& all, base::vector<merged_class>& epoch) {
-    if (all.empty()) return all.swap(epoch);
-    const std::size_t known = all.size();
-    std::size_t at = 0;
-    for (merged_class& c : epoch) {
-      while (at != known && all[at] < c) ++at;
-      if (at != known && all[at].same(c)) {
-        all[at].merge(c.sum);
-      } else {
-        all.push_back(std::move(c));
-      }
-    }
-    if (all.size() != known) base::small_stable_sort(all);
-  }
-
- private:
-  // One hosted rank.
-  struct part {
-    const rank_history* rank = nullptr;
-    const block_table* blocks = nullptr;
-    wait_classes* classes = nullptr;
-    base::packet sums;  ///< in the format of class_packet.hpp
-    std::uint32_t first = 0;  ///< number of its first class in the search
-    bool summed = false;
-  };
-
-  // The slot of the rest class if no leader was found.
-  std::uint32_t slot(std::size_t number) const noexcept {
-    const std::uint32_t found = search_.slot(number);
-    return found == leader_search::open ? settings_->classes_per_key : found;
-  }
-
-  void sum(std::size_t number, base::packet& out) {
-    part& mine = parts_[number];
-    wait_classes& classes = *mine.classes;
-    mine.summed = true;
-    names_.use(*mine.blocks);
-    using placed_class = class_scratch::placed_class;
-    base::pod_vector<placed_class>& placed = scratch_->placed;
-    placed.clear();
-    for (std::uint32_t c = 0; c != classes.size(); ++c) {
-      const std::uint32_t place = slot(mine.first + c);
-      if (classes.kind(c) == wait_classes::shaped) classes.set_slot(c, place);
-      if (classes.sums(c).count != 0) placed.push_back({classes.key(c), place, c});
-    }
-    sort_short(placed,
-               [](const placed_class& a, const placed_class& b) { return a.key != b.key ? a.key < b.key : a.slot < b.slot; });
-    out.reserve(out.size() + placed.size() * (sizeof(packed_class) + sizeof(location_share)) +
-                classes.terms() * sizeof(residual_term) + classes.causers() * sizeof(location_share));
-    for (std::size_t i = 0, j = 0; i != placed.size(); i = j) {
-      for (j = i + 1; j != placed.size() && placed[j].key == placed[i].key && placed[j].slot == placed[i].slot;) ++j;
-      write_class(mine, out, i, j);
-    }
-    if (mine.rank->continues) {
-      classes.clear_sums();
-    } else {
-      classes = {};
-    }
-  }
-
-  // Writes classes of this rank that share one leader, which are consecutive in scratch_->placed.
-  void write_class(const part& mine, base::packet& out, std::size_t first, std::size_t last) {
-    base::pod_vector<residual_sums>& terms = scratch_->terms;
-    base::pod_vector<std::uint64_t>& used = scratch_->used;
-    const std::size_t lines = 2 * names_.size();
-    if (terms.size() < lines) {
-      terms.resize(lines);
-      used.resize(lines / 64 + 1, 0);
-    }
-    scratch_->waiters.clear();
-    scratch_->causers.clear();
-    const wait_classes& classes = *mine.classes;
-    packed_class head;
-    head.key = scratch_->placed[first].key;
-    head.slot = scratch_->placed[first].slot;
-    for (std::size_t i = first; i != last; ++i) {
-      const std::uint32_t c = scratch_->placed[i].number;
-      head.sums.add(classes.sums(c));
-      add_share(scratch_->waiters, {mine.rank->rank, static_cast<std::int32_t>(classes.location(c)), classes.sums(c).wait_ns});
-      classes.each_causer(c, [this](const location_share& from) { add_share(scratch_->causers, from); });
-      classes.each_term(c, [&](std::uint32_t block, const residual_sums& sums) {
-        const std::uint32_t place = 2 * names_.place(block) + (sums.fewer() ? 1 : 0);
-        const std::uint64_t bit = std::uint64_t{1} << place % 64;
-        if ((used[place / 64] & bit) == 0) {
-          used[place / 64] |= bit;
-          terms[place] = sums;
-          ++head.terms;
-        } else {
-          terms[place].add(sums);
-        }
-      });
-    }
-    const std::size_t at = out.size();
-    put(out, head);
-    for (std::size_t word = 0; word * 64 < lines; ++word) {
-      for (std::uint64_t left = used[word]; left != 0; left &= left - 1) {
-        const std::size_t place = word * 64 + static_cast<std::size_t>(__builtin_ctzll(left));
-        const block_table::name& name = (*mine.blocks)[names_.block(place / 2)];
-        residual_term term;
-        static_cast<residual_sums&>(term) = terms[place];
-        term.block = name.block;
-        term.within = name.within;
-        put(out, term);
-      }
-      used[word] = 0;
-    }
-    detail::finish_class(out, at, head, *scratch_);
-  }
-
-  const options* settings_;
-  shape_leaders* leaders_;  ///< of earlier epochs
-  class_scratch* scratch_;
-  leader_search search_;
-  std::unique_ptr<part[]> parts_;
-  std::size_t hosted_;
-  base::packet best_;  ///< the proposals of this round: sorted by key, one per key
-  base::packet found_;  ///< the leaders of all rounds
-  base::pod_vector<std::size_t> ends_;  ///< end of each round's leaders in found_
-  name_order names_;
-  base::vector<merged_class> merged_;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/clocks/chosen_changes.hpp
-#ifndef WHYWAIT_CLOCKS_CHOSEN_CHANGES_HPP
-#define WHYWAIT_CLOCKS_CHOSEN_CHANGES_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace clocks {
-
-using key_time = std::pair<core::stable_key, std::int64_t>;
-
-/// Adds up the times of equal keys; the longest comes first.
-inline void add_up(base::vector<key_time>& times) {
-  base::sort_and_join(
-      times, [](const key_time& a, const key_time& b) { return a.first < b.first; },
-      [](key_time& to, const key_time& t) { to.second += t.second; });
-  base::small_stable_sort(times, [](const key_time& a, const key_time& b) {
-    return a.second != b.second ? a.second > b.second : a.first < b.first;
-  });
-}
-
-/// The sends for which it is predicted what sending before the work ahead of them saves: those of late senders, by the block
-/// that explains most of the waits for them. At most two blocks with the longest waits.
-inline base::pod_vector<explain::earlier_send> sends_to_move(const base::vector<explain::merged_class>& classes) {
-  constexpr std::size_t most_blocks = 2, most_sends = 16;
-  base::vector<explain::earlier_send> all;
-  for (const explain::merged_class& c : classes) {
-    if (c.sum.why != explain::pattern::late_sender) continue;
-    const explain::residual_term* top = nullptr;
-    for (const explain::residual_term& t : c.sum.residual)
-      if (t.within == 0 && t.total_ns > 0 && (top == nullptr || t.total_ns > top->total_ns)) top = &t;
-    if (top != nullptr) all.push_back({top->block, c.sum.cause, c.sum.wait_ns, 0});
-  }
-  const auto before = [](const explain::earlier_send& a, const explain::earlier_send& b) {
-    return a.block != b.block ? a.block < b.block : a.send < b.send;
-  };
-  base::sort_and_join(all, before, [](explain::earlier_send& to, const explain::earlier_send& s) { to.wait_ns += s.wait_ns; });
-  for (explain::earlier_send& s : all)  // for a while: the waits of the whole block
-    for (const explain::earlier_send& o : all) s.saving_ns += o.block == s.block ? o.wait_ns : 0;
-  explain::sort_by_saving(all);
-  base::pod_vector<explain::earlier_send> sends;
-  std::size_t blocks = 0;
-  for (explain::earlier_send& s : all) {
-    if (10 * s.wait_ns < s.saving_ns) continue;  // hardly waited for
-    if (sends.empty() || sends.back().block != s.block) ++blocks;
-    if (blocks > most_blocks || sends.size() == most_sends) break;
-    s.saving_ns = 0;
-    sends.push_back(s);
-  }
-  return sends;
-}
-
-/// The call site of the barrier for which it is predicted what removing it saves: the one in which the ranks wait longest, if that
-/// is at least a twentieth of the waiting; otherwise 0.
-inline core::stable_key barrier_to_remove(const base::vector<explain::merged_class>& classes) {
-  base::vector<key_time> barriers;
-  std::int64_t all_ns = 0;
-  for (const explain::merged_class& c : classes) {
-    all_ns += c.sum.wait_ns;
-    if (c.sum.why == explain::pattern::wait_at_barrier && c.sum.operation == c.sum.cause)
-      barriers.emplace_back(c.sum.operation, c.sum.wait_ns);
-  }
-  add_up(barriers);
-  return !barriers.empty() && 20 * barriers[0].second >= all_ns ? barriers[0].first : 0;
-}
-
-/// The call sites of waits for locks, longest first: of all it is predicted what it saves if no thread waits there, which bounds what a
-/// change of any lock saves.
-inline base::pod_vector<core::stable_key> locks_to_remove(const base::vector<explain::merged_class>& classes) {
-  base::vector<key_time> locks;
-  for (const explain::merged_class& c : classes)
-    if (explain::waits_for_lock(c.sum.why)) locks.emplace_back(c.sum.operation, c.sum.wait_ns);
-  add_up(locks);
-  base::pod_vector<core::stable_key> sites;
-  for (const key_time& l : locks) sites.push_back(l.first);
-  return sites;
-}
-
-/// Some threads, in any order. Two groups with a bit in common may have a thread in common.
-struct thread_group {
-  std::uint64_t name = 0, bits = 0;  ///< no bits: not all of them are known
-};
-[[gnu::noinline]] inline thread_group group_of(const base::vector<explain::location_share>& threads) noexcept {
-  thread_group all;
-  for (const explain::location_share& s : threads) {
-    if (s.rank < 0) return {};
-    all.name += core::combine(static_cast<std::uint64_t>(explain::thread_of_rank{s.rank, s.thread}.number()), 0);
-    all.bits |= std::uint64_t{1} << (static_cast<std::uint32_t>(s.rank + 8 * s.thread) & 63u);
-  }
-  return all;
-}
-
-/// The call sites of the two threads, or groups of ranks, that wait longest for each other to hand something on, the shorter wait first: it
-/// is predicted what it saves if none waits in the first. Each is at least a twentieth of the waiting, and hardly another thread is in either.
-inline explain::turn_taking turns_to_end(const base::vector<explain::merged_class>& classes) {
-  constexpr std::size_t most = 32;  // directions that are compared
-  struct direction {
-    core::stable_key site;
-    std::uint64_t waiter, causer;  // names of groups
-    std::int64_t ns;
-  };
-  base::vector<direction> all;
-  base::vector<key_time> sites;  // with the waits of all threads
-  std::int64_t all_ns = 0;
-  for (const explain::merged_class& c : classes) {
-    all_ns += c.sum.wait_ns;
-    if (c.sum.why != explain::pattern::condition_variable && c.sum.why != explain::pattern::semaphore &&
-        c.sum.why != explain::pattern::latch && c.sum.why != explain::pattern::late_sender)
-      continue;
-    sites.emplace_back(c.sum.operation, c.sum.wait_ns);
-    const thread_group waiter = group_of(c.sum.waiters), causer = group_of(c.sum.causers);
-    if (waiter.bits == 0 || causer.bits == 0 || (waiter.bits & causer.bits) != 0) continue;
-    all.push_back({c.sum.operation, waiter.name, causer.name, c.sum.wait_ns});
-  }
-  add_up(sites);
-  base::sort_and_join(
-      all,
-      [](const direction& a, const direction& b) {
-        if (a.site != b.site) return a.site < b.site;
-        return a.waiter != b.waiter ? a.waiter < b.waiter : a.causer < b.causer;
-      },
-      [](direction& to, const direction& d) { to.ns += d.ns; });
-  base::small_stable_sort(all, [](const direction& a, const direction& b) { return a.ns > b.ns; });
-  const auto alone = [&sites](const direction& d) {
-    for (const key_time& s : sites)
-      if (s.first == d.site) return 10 * d.ns >= 9 * s.second;
-    return false;
-  };
-  explain::turn_taking turns;
-  std::int64_t longest_ns = all_ns / 20;
-  const direction* const end = all.data() + (all.size() < most ? all.size() : most);
-  for (const direction* i = all.data(); i != end; ++i) {
-    for (const direction* j = all.data(); j != end; ++j) {
-      const direction &a = *i, &b = *j;
-      if (a.waiter != b.causer || a.causer != b.waiter || a.ns > b.ns || a.site == b.site || a.ns <= longest_ns) continue;
-      if (!alone(a) || !alone(b)) continue;
-      longest_ns = a.ns;
-      turns = {a.site, b.site, 0};
-    }
-  }
-  return turns;
-}
-
-}  // namespace clocks
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/clocks/clock_legs.hpp
-#ifndef WHYWAIT_CLOCKS_CLOCK_LEGS_HPP
-#define WHYWAIT_CLOCKS_CLOCK_LEGS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace clocks {
-
-/// One record for the clocks of one pass: the interval before its beginning, and the call.
-struct clock_leg {
-  std::int64_t begin_ns, leave_ns;
-  std::uint32_t call;  ///< clock_plan::number_of the call
-  bool leaves;         ///< the call leaves its node
-  bool of_files;       ///< its time beyond its waits is input and output
-  bool brings_data;    ///< what follows the call may depend on data that it brought
-  bool sends;
-};
-
-/// The records of one location, one after the other, as the clocks of one pass need them. Nothing is kept of earlier records,
-/// so that a pass needs no memory per record. Not thread safe.
-class clock_legs {
- public:
-  /// The overhead of one record: before its beginning, from there to MPI's start, and after MPI's end. `error_ns`: the possible
-  /// error of the first two, in what was estimated and not timed; `uncertain`: the relative one of the last. `ahead_ns`: wrapper
-  /// time of a call with three records, whose postings have no time of their own.
-  struct overhead {
-    std::int64_t before_ns = 0, inside_ns = 0, back_ns = 0, ahead_ns = 0;
-    double uncertain = 0, error_ns = 0;
-  };
-
-  /// `asked`: clock_plan::number_of each block of the rank. `balanced`: of the rank; used if the plan balances. `leaving`:
-  /// node_map::leaving of each record, or null if the plan does not distinguish nodes. `of_files`: explain::calls_on_files of each
-  /// record, or null if there are none. `joined`: of the rank. All are borrowed.
-  clock_legs(const explain::rank_history& rank, std::size_t location, const clock_plan& plan,
-             const base::pod_vector<std::uint32_t>& asked, const balanced_time& balanced, const base::vector<bool>* leaving,
-             const base::vector<bool>* of_files, const joined_code& joined)
-      : rank_(&rank),
-        here_(&rank.locations[location]),
-        plan_(&plan),
-        balanced_(&balanced),
-        leaving_(leaving),
-        of_files_(of_files),
-        code_(rank, *here_, plan, asked, joined),
-        walk_(rank),
-        records_(static_cast<std::uint32_t>(here_->records.size())),
-        now_ns_(rank.begin_ns) {
-    if (plan.balances()) part_ = balanced.begin_location(location);
-  }
-
-  std::uint32_t records() const noexcept { return records_; }
-  /// The number of the current record; after the last one, of the end of recording.
-  std::uint32_t record() const noexcept { return next_ - 1; }
-  /// Whether `next` goes to the end of recording.
-  bool at_last() const noexcept { return next_ == records_; }
-
-  /// Goes to the next record, and after the last one to the end of recording. Calls spend(clock, ns) for what a clock gains
-  /// before the beginning of the record; with clock_plan::moves_bit its sends move before that time.
-  template <class Spend>
-  void next(const Spend& spend) {
-    // The rule of location_path: time that does not fit is cut. The last steps follow the last record.
-    const core::sync_record* const r = next_ == records_ ? nullptr : &here_->records[next_];
-    if (next_ != 0) left();
-    if (r != nullptr) walk_.step(*r);
-    leg_.begin_ns = r != nullptr ? walk_.begin_ns() : std::max(rank_->end_ns, now_ns_);
-    leg_.leave_ns = r != nullptr ? walk_.leave_ns() : leg_.begin_ns;
-    const std::uint64_t steps_end = code_.steps_until(next_);
-    static constexpr call_cost free{};
-    const call_cost& cost = r != nullptr ? cost_of(r->call) : free;
-    overhead_.before_ns = overhead_.ahead_ns = 0;
-    overhead_.error_ns = 0;
-    overhead_.uncertain = cost.uncertain;
-    const double beside_ns = spend_overhead(r, cost, steps_end);
-    // Of the four readings of a call that timed itself one is inside it and two follow it.
-    overhead_.inside_ns = cut(cost.inside_ns + beside_ns / 3, leg_.leave_ns - leg_.begin_ns);
-    overhead_.error_ns += std::min(cost.inside_ns, static_cast<double>(overhead_.inside_ns)) * cost.uncertain;
-    overhead_.back_ns = cost.back_ns;
-    if (r != nullptr && r->posting != 0 && r->duration == 0) overhead_.ahead_ns = cost.ahead_ns;
-    after_ns_ = cost.after_ns;
-    timed_after_ns_ = beside_ns * 2 / 3;
-    after_uncertain_ = cost.uncertain;
-    leg_.call = clock_plan::none;
-    if (plan_->asks()) {
-      spend_code(spend);
-      if (r != nullptr) leg_.call = number_of_call(r->site);
-    }
-    leg_.leaves = leaving_ == nullptr || (r != nullptr && (*leaving_)[next_]);
-    leg_.of_files = of_files_ != nullptr && r != nullptr && (*of_files_)[next_];
-    leg_.brings_data = r != nullptr && explain::may_bring_data(*r);
-    leg_.sends = r != nullptr && r->has(core::sync_flag::posts_send);
-    // A further thread counts from its first to its last call.
-    if (here_->whole || (r != nullptr && next_ > here_->carried)) useful_ns_ += leg_.begin_ns - now_ns_;
-    ++next_;
-  }
-
-  const clock_leg& leg() const noexcept { return leg_; }
-  const overhead& own() const noexcept { return overhead_; }
-  /// The end of the last call before the current record, or before the end; the end of recording without one.
-  std::int64_t last_leave_ns() const noexcept { return next_ > 1 ? now_ns_ : leg_.leave_ns; }
-  /// Time outside MPI calls.
-  std::int64_t useful_ns() const noexcept { return useful_ns_; }
-
-  /// Overhead within a time of `room_ns`; what does not fit is cut.
-  static std::int64_t cut(double ns, std::int64_t room_ns) noexcept {
-    return std::max<std::int64_t>(0, std::min(core::nearest(ns), room_ns));
-  }
-
- private:
-  // What recording a call costs, in the form that each record needs.
-  struct call_cost {
-    core::mpi_call call = core::mpi_call::count_;  // none yet
-    double before_ns = 0, inside_ns = 0, after_ns = 0, uncertain = 0;
-    std::int64_t back_ns = 0, ahead_ns = 0;
-  };
-  const call_cost& cost_of(core::mpi_call call) noexcept {
-    call_cost& known = costs_[static_cast<std::size_t>(call) % most_costs];
-    if (__builtin_expect(known.call != call, 0)) {
-      const core::call_overhead cost = overhead_of(*here_, call);
-      const double sum_ns = cost.before_ns + cost.inside_ns + cost.back_ns + cost.after_ns;
-      known = {call,
-               cost.before_ns,
-               cost.inside_ns,
-               cost.after_ns,
-               sum_ns > 0 ? cost.error_ns / sum_ns : 0,
-               std::max<std::int64_t>(0, core::nearest(cost.back_ns)),
-               core::nearest(cost.inside_ns)};
-    }
-    return known;
-  }
-
-  std::uint32_t number_of_call(std::uint32_t site) {
-    return calls_(site, 0, [this](std::uint32_t s, std::uint32_t) {
-      return plan_->number_of(explain::call_key(s < here_->call_sites.size() ? here_->call_sites[s] : 0));
-    });
-  }
-
-  // What follows the current record begins at its end.
-  void left() noexcept {
-    now_ns_ = leg_.leave_ns;
-    step_ = here_->records[next_ - 1].steps;
-  }
-
-  // The overhead before a record. Returns its timed overhead beyond that.
-  double spend_overhead(const core::sync_record* r, const call_cost& cost, std::uint64_t steps_end) noexcept {
-    std::int64_t room_ns = leg_.begin_ns - now_ns_;
-    const auto put = [this, &room_ns](double ns, double uncertain) {
-      const std::int64_t spent_ns = cut(ns, room_ns);
-      room_ns -= spent_ns;
-      overhead_.before_ns += spent_ns;
-      overhead_.error_ns += static_cast<double>(spent_ns) * uncertain;
-    };
-    put(after_ns_, after_uncertain_);
-    put(timed_after_ns_, 0);
-    put(cost.before_ns, cost.uncertain);
-    if (step_ < steps_end && (here_->mark_overheads.step_ns != 0 || here_->mark_overheads.region_ns != 0)) {
-      put(marks_ns(step_, steps_end), here_->mark_overheads.error);
-    }
-    if (r == nullptr || r->overhead == 0) return 0;
-    const double own_ns = static_cast<double>(r->overhead) * rank_->clock.ns_per_tick;  // timed, not estimated
-    const std::int64_t usual_ns = overhead_.before_ns;
-    put(own_ns, 0);
-    return next_ >= here_->carried ? own_ns - static_cast<double>(overhead_.before_ns - usual_ns) : 0;
-  }
-
-  // What the clocks save before a record.
-  template <class Spend>
-  void spend_code(const Spend& spend) {
-    const auto put = [&spend](std::uint32_t clock, std::int64_t ns) {
-      if (ns != 0) spend(clock, ns);
-    };
-    code_.before(
-        next_, now_ns_, leg_.begin_ns, [&](std::uint32_t number, core::stable_key place, std::int64_t visits, std::int64_t ns) {
-          plan_->spend(number, ns, put, [&](std::size_t q) { return balanced_->saved_ns(part_, q, place, visits, ns); });
-        });
-  }
-
-  // The overhead of the marks of some steps. Repeated visits of one place (whywait::next) are counted without reading
-  // the clock, so the number of timed visits is limited by the time that the readings take.
-  double marks_ns(std::uint64_t first, std::uint64_t end) const noexcept {
-    const core::mark_overhead& each = here_->mark_overheads;
-    double sum_ns = 0;
-    for (std::uint64_t s = first; s < end; ++s) {
-      const core::path_step& step = here_->steps[s];
-      if (step.block == 0 || step.block >= rank_->blocks.size()) continue;
-      const auto visits = static_cast<double>(step.visits);
-      if (step.ticks == 0) {
-        sum_ns += visits * each.step_ns;
-        continue;
-      }
-      const double readings =
-          each.reading_ns > 0 ? static_cast<double>(step.ticks) * rank_->clock.ns_per_tick / each.reading_ns : visits;
-      sum_ns += std::min(visits, std::max(readings, 1.0)) * each.region_ns;
-    }
-    return sum_ns;
-  }
-
-  static constexpr std::size_t most_costs = 4;
-
-  const explain::rank_history* rank_;
-  const explain::location_history* here_;
-  const clock_plan* plan_;
-  const balanced_time* balanced_;
-  const base::vector<bool>*leaving_, *of_files_;
-  asked_code code_;
-  balanced_time::part_position part_;  ///< if the plan balances
-  explain::location_walk walk_;
-  std::uint32_t records_, next_ = 0;
-  std::uint64_t step_ = 0;  ///< steps entered
-  std::int64_t now_ns_, useful_ns_ = 0;  ///< now_ns_: the end of the record before
-  double after_ns_ = 0, timed_after_ns_ = 0, after_uncertain_ = 0;
-  clock_leg leg_{};
-  overhead overhead_;
-  // Most records are of few calls and call sites; the last ones of each are kept.
-  call_cost costs_[most_costs];
-  base::pair_cache<std::uint32_t, 3> calls_;
-};
-
-}  // namespace clocks
 }  // namespace v0
 }  // namespace whywait
 
@@ -27742,798 +26679,6 @@ class cost_pass {
 
 #endif
 
-// ---- whywait/clocks/critical_path.hpp
-#ifndef WHYWAIT_CLOCKS_CRITICAL_PATH_HPP
-#define WHYWAIT_CLOCKS_CRITICAL_PATH_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace clocks {
-
-/// The causal path profile of the location that ended last, which is the critical path of the run, and the time of all
-/// locations in each block (docs/method.md 1.5). Merged up the reduction tree; memory grows with distinct blocks.
-struct critical_path {
-  using entry = explain::block_time;
-  std::int64_t end_ns = INT64_MIN;
-  base::pod_vector<entry> path;   ///< in any order
-  base::pod_vector<entry> spent;  ///< by block
-
-  /// Adds one location; `own`: what it did itself, ascending.
-  void add(std::int64_t own_end_ns, base::pod_vector<entry>&& own_path, const base::pod_vector<entry>& own) {
-    if (own_end_ns > end_ns) {  // on a tie the lower rank stays
-      end_ns = own_end_ns;
-      path = std::move(own_path);
-    }
-    join_ascending(spent, own, before, add_entry);
-  }
-  /// The path by block: steps of one block in several regions are added up.
-  static base::pod_vector<entry> joined(base::pod_vector<entry> path) {
-    base::sort_and_join(path, before, add_entry);
-    return path;
-  }
-
-  void write(base::packet& out) const {
-    put(out, end_ns);
-    put_all(out, path);
-    put_all(out, spent);
-  }
-  /// Merges what another rank's `write` wrote.
-  void merge(base::packet_reader& in) {
-    const auto end = in.get<std::int64_t>();
-    if (end > end_ns) {
-      end_ns = end;
-      get_all(in, path);
-    } else {
-      in.skip(in.get_count(sizeof(entry)) * sizeof(entry));
-    }
-    join_ascending(spent, in, before, add_entry);
-  }
-
-  /// Largest first. `imbalance_ns`: the part of a block's time on the path above the mean of all locations.
-  base::vector<explain::critical_block> present(std::int64_t locations) const {
-    base::vector<explain::critical_block> result;
-    for (const entry& e : joined(path)) {
-      const auto at = std::lower_bound(spent.begin(), spent.end(), e.block,
-                                       [](const entry& s, core::stable_key block) { return s.block < block; });
-      const std::int64_t all = at != spent.end() && at->block == e.block ? at->ns : 0;
-      const std::int64_t mean = locations > 0 ? all / locations : 0;
-      result.push_back({e.block, e.ns, std::max<std::int64_t>(0, e.ns - mean), e.visits});
-    }
-    base::small_stable_sort(result, [](const explain::critical_block& a, const explain::critical_block& b) {
-      return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
-    });
-    return result;
-  }
-
- private:
-  static bool before(const entry& a, const entry& b) noexcept { return a.block < b.block; }
-  static void add_entry(entry& to, const entry& e) noexcept {
-    to.ns += e.ns;
-    to.visits += e.visits;
-  }
-};
-
-}  // namespace clocks
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/clocks/further_speeds.hpp
-#ifndef WHYWAIT_CLOCKS_FURTHER_SPEEDS_HPP
-#define WHYWAIT_CLOCKS_FURTHER_SPEEDS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace clocks {
-
-/// The answer to a question about one block: the run ends at `end_ns` instead of `total_ns`. What remains of the critical path is
-/// a lower bound of the run without the block.
-inline explain::what_if_answer answer_about_block(const explain::what_if& question, std::int64_t end_ns, std::int64_t total_ns,
-                                                  const base::vector<explain::critical_block>& critical_path) {
-  const explain::change& c = question.changes[0];
-  std::int64_t most = c.block == explain::network_key() ? total_ns : 0;
-  for (const explain::critical_block& b : critical_path)
-    if (b.block == c.block) most = static_cast<std::int64_t>((1 - c.factor) * static_cast<double>(b.ns));
-  const std::int64_t saving = std::min(total_ns - end_ns, most);
-  return {question, total_ns - saving, saving};
-}
-
-/// Faster code saves at least as much as slower code, of the same block in the order of `ask_further_speeds`. By the clocks it may
-/// save less: a call that waits longer is late by more (usual_tails.hpp).
-inline void order_by_speed(base::vector<explain::what_if_answer>& answers) {
-  for (std::size_t k = answers.size(); k-- > 1;) {
-    explain::what_if_answer &faster = answers[k - 1], &slower = answers[k];
-    if (faster.question.changes[0].block != slower.question.changes[0].block || faster.total_ns <= slower.total_ns) continue;
-    faster.total_ns = slower.total_ns;
-    faster.saving_ns = slower.saving_ns;
-  }
-}
-
-/// The maximum number of blocks for which further speeds are predicted.
-constexpr std::size_t most_further_blocks = 5;
-/// The maximum number of blocks that are guessed to be among them. A further pass takes half as long as the first one, which a few
-/// clocks more lengthen little.
-constexpr std::size_t most_guessed_blocks = 8;
-
-/// The blocks for which further speeds are predicted: those of the questions from number `first` on that save most
-/// and at least 1 % of the run if they are twice as fast. `end_ns(q)`: the end of the run with question q of `asked`.
-template <class End>
-base::packet choose_further_speeds(const base::vector<explain::what_if>& questions, std::size_t first, std::size_t asked,
-                                   std::int64_t total_ns, const End& end_ns) {
-  using entry = std::pair<core::stable_key, std::int64_t>;
-  base::vector<entry> blocks;
-  for (std::size_t q = first; q < asked; ++q) {
-    const explain::change& c = questions[q].changes[0];
-    if (c.factor == 0.5 && 100 * (total_ns - end_ns(q)) >= total_ns) blocks.emplace_back(c.block, end_ns(q));
-  }
-  base::small_stable_sort(blocks, [](const entry& a, const entry& b) { return a.second < b.second; });
-  blocks.resize(std::min(blocks.size(), most_further_blocks));
-  base::packet out;
-  for (const entry& b : blocks) put(out, b.first);
-  return out;
-}
-
-/// Guesses these blocks before any question is answered: of `asked`, those that take most of a critical path, then others. A block
-/// of which little is on that path may save much, because calls that wait less are late less (usual_tails.hpp). Both lists hold each
-/// block once; `path` is sorted by time, largest first.
-inline base::packet guess_further_speeds(const base::pod_vector<explain::block_time>& path,
-                                         const base::vector<std::pair<core::stable_key, std::int64_t>>& asked) {
-  base::packet out;
-  std::size_t count = 0;
-  const auto guess = [&out, &count](core::stable_key block) {
-    if (count++ < most_guessed_blocks) put(out, block);
-  };
-  for (const explain::block_time& b : path)
-    if (std::any_of(asked.begin(), asked.end(), [&b](const auto& a) { return a.first == b.block; })) guess(b.block);
-  for (const auto& a : asked)
-    if (std::none_of(path.begin(), path.end(), [&a](const auto& b) { return a.first == b.block; })) guess(a.first);
-  return out;
-}
-
-/// Lists the numbers of the questions about further speeds of these blocks and of the network. Questions that `questions` does not
-/// contain yet are appended to it.
-inline base::pod_vector<std::uint32_t> ask_further_speeds(base::vector<explain::what_if>& questions,
-                                                          base::packet_reader blocks) {
-  base::pod_vector<std::uint32_t> numbers;
-  const auto ask = [&](core::stable_key block) {
-    for (const double factor : {0.0, 0.25, 0.5, 0.75}) {
-      const auto known = std::find_if(questions.begin(), questions.end(), [&](const explain::what_if& q) {
-        const explain::change& c = q.changes[0];
-        return q.changes.size() == 1 && c.block == block && c.factor == factor && c.balanced < 0 && !c.sends_first;
-      });
-      numbers.push_back(static_cast<std::uint32_t>(known - questions.begin()));
-      if (known != questions.end()) continue;
-      questions.emplace_back();
-      questions.back().changes.push_back({block, factor});
-    }
-  };
-  while (!blocks.empty()) ask(blocks.get<core::stable_key>());
-  ask(explain::network_key());
-  return numbers;
-}
-
-}  // namespace clocks
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/clocks/slow_ranks.hpp
-#ifndef WHYWAIT_CLOCKS_SLOW_RANKS_HPP
-#define WHYWAIT_CLOCKS_SLOW_RANKS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace clocks {
-
-/// For each balanced block the threads that take nearly as long as the one that takes longest. Added up over ranks.
-class slow_ranks {
- public:
-  void begin(std::size_t blocks) { all_.assign(blocks, {}); }
-  /// Adds a thread of this rank, in ascending order. `ns`: its time in the block number `q`, which `b` is about.
-  void measure(explain::thread_of_rank who, std::size_t q, const explain::balance_answer& b, std::int64_t ns) {
-    const std::int64_t mean_ns = block_balance::mean_ns(b);
-    const bool slowest = who == explain::thread_of_rank{b.rank, b.thread};
-    if (!slowest && least_of_ten * (b.most_ns - mean_ns) > 10 * (ns - mean_ns)) return;
-    group& g = all_[q];
-    g.first[std::min(g.count, most - 1)] = who;
-    ++g.count;
-    g.ns += ns;
-  }
-  void write(base::packet& out) const { put_all(out, all_); }
-  /// Adds the threads of higher ranks, as their `write` wrote them.
-  void merge(base::packet_reader& in) {
-    base::pod_vector<group> others;
-    get_all(in, others);
-    for (std::size_t q = 0; q < std::min(all_.size(), others.size()); ++q) {
-      group &a = all_[q], &b = others[q];
-      for (std::int32_t i = 0; i != std::min(b.count, most); ++i) a.first[std::min(a.count + i, most - 1)] = b.first[i];
-      a.count += b.count;
-      a.ns += b.ns;
-    }
-  }
-  void name(explain::balance_answer& b, std::size_t q) const {
-    if (q >= all_.size()) return;
-    b.slow_ranks = all_[q].count;
-    b.slow_ns = all_[q].ns;
-    std::copy(std::begin(all_[q].first), std::end(all_[q].first), b.slow);
-  }
-
- private:
-  static constexpr std::int64_t least_of_ten = 7;  ///< of what the slowest rank has above the mean, in tenths
-  static constexpr std::int32_t most = 4;
-
-  struct group {
-    std::int32_t count = 0;
-    explain::thread_of_rank first[most] = {};  ///< of more than `most` the first ones, and the last one
-    std::int64_t ns = 0;
-  };
-
-  base::pod_vector<group> all_;  ///< by balanced block
-};
-
-}  // namespace clocks
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/clocks/clock_stage.hpp
-#ifndef WHYWAIT_CLOCKS_CLOCK_STAGE_HPP
-#define WHYWAIT_CLOCKS_CLOCK_STAGE_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace clocks {
-
-/// The first questions of a run: an ideal network; with several nodes also the network within them; with calls on files also an
-/// ideal network where files cost nothing.
-struct ideal_networks {
-  bool nodes = false, files = false;
-  std::size_t count() const noexcept { return 1u + (nodes ? 1u : 0u) + (files ? 1u : 0u); }
-};
-
-/// The virtual clocks of one rank, from its needs to its answers. There are several passes if there are more questions
-/// than clocks; the first pass has the compensation, the ideal network and the first questions. Not thread safe.
-class clock_stage final : public explain::rank_clocks {
- public:
-  /// `scratch`, `cost`: buffers of the process. All arguments are borrowed.
-  clock_stage(const explain::rank_history& rank, const explain::options& settings, clock_scratch& scratch, cost_scratch& cost)
-      : rank_(&rank),
-        settings_(&settings),
-        needs_(rank, *scratch.memory),
-        meetings_(rank.rank, *scratch.memory),
-        cost_pass_(rank, cost),
-        placed_(*scratch.memory),
-        pass_(rank, needs_, meetings_, notes_, scratch) {}
-
-  void add_collective(const explain::participant* all, const explain::participant* waiting, std::size_t count,
-                      const base::pod_vector<std::int32_t>& needs,
-                      const base::pod_vector<explain::relay_wait>& relays) override {
-    meetings_.plan(all, waiting, count, needs);
-    meetings_.plan_relays(waiting, relays);
-  }
-  void send_needs(explain::outbox_call to) override { meetings_.send_needs(to); }
-  void receive_needs(std::uint32_t part, base::packet_reader& in) override {
-    const auto location = in.get<std::uint16_t>();
-    if (part == base::packet_part::give) {
-      needs_.add_give(location, in.get<clock_give>());
-    } else {
-      needs_.add_need(location, in.get<std::uint32_t>());
-    }
-  }
-  void add_messages(std::uint16_t location, const explain::message_match* matches, std::size_t count,
-                    const base::pod_vector<explain::arrival>& arrivals) override {
-    needs_.add_messages(location, matches, count, arrivals);
-  }
-  void add_explained_location(std::uint16_t location, explain::explained_location what) override {
-    const base::pod_vector<explain::block_time> own = cost_pass_.add_location(location, what, pieces_);
-    path_.add(what.end_ns, std::move(what.path), own);
-    own_.push_back(own);
-    notes_.push_back(std::move(what.notes));
-  }
-  const explain::rank_history& rank() const noexcept { return *rank_; }
-  cost_pass& costs() noexcept { return cost_pass_; }
-  void finish_costs() { costs_ = cost_pass_.result(); }
-  need_book& needs() noexcept { return needs_; }
-  void set_classes(explain::class_merger& merging, std::size_t number) override {
-    merging_ = &merging;
-    merging.each_class(number, [this](std::uint32_t, const explain::class_clock& c) { placed_.push_back(c); });
-  }
-
-  /// On rank 0: chooses the blocks to predict savings for: those that explain most, then half as many others of its own
-  /// path. With options::maps it also guesses for which of them further speeds will be predicted.
-  /// `balances`: the blocks to predict the saving of balancing for.
-  base::packet choose_blocks(base::pod_vector<explain::balance_answer>&& balances) {
-    balances_ = std::move(balances);
-    base::vector<key_time> blocks;
-    for (const explain::merged_class& c : merging_->merged_classes()) {
-      for (const explain::residual_term& t : c.sum.residual) {
-        if (t.within == 0 && t.total_ns > 0) blocks.emplace_back(t.block, t.total_ns);
-      }
-    }
-    add_up(blocks);
-    blocks.resize(std::min(blocks.size(), settings_->savings));
-    base::pod_vector<explain::block_time> path = critical_path::joined(path_.path);
-    small_stable_sort(path, [](const explain::block_time& a, const explain::block_time& b) {
-      return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
-    });
-    const std::size_t most = blocks.size() + settings_->savings / 2;
-    for (std::size_t i = 0; i != path.size() && blocks.size() < most && path[i].ns > 0; ++i) {
-      const auto same = [&](const auto& b) { return b.first == path[i].block; };
-      if (std::none_of(blocks.begin(), blocks.end(), same)) blocks.emplace_back(path[i].block, 0);
-    }
-    base::packet out;
-    put_all(out, balances_);
-    put(out, static_cast<std::uint64_t>(blocks.size()));
-    for (const auto& b : blocks) put(out, b.first);
-    sends_ = sends_to_move(merging_->merged_classes());
-    put_all(out, sends_);
-    put(out, barrier_ = barrier_to_remove(merging_->merged_classes()));
-    locks_ = locks_to_remove(merging_->merged_classes());
-    put_all(out, locks_);
-    turns_ = turns_to_end(merging_->merged_classes());
-    put(out, turns_.one);
-    if (!settings_->maps) return out;
-    const base::packet guess = guess_further_speeds(path, blocks);
-    out.insert(out.end(), guess.begin(), guess.end());
-    return out;
-  }
-  /// How this rank's own time is divided; once, before the first pass.
-  void join_code(block_balance& balance) {
-    joined_.join(pieces_, settings_->functions, own_);
-    pieces_.release();
-    base::pod_vector<core::stable_key> regions;
-    regions.append(rank_->blocks.data(), rank_->blocks.size());
-    small_stable_sort(regions);
-    for (std::size_t l = 0; l != own_.size(); ++l)
-      balance.add(location(l), own_[l], joined_, regions, explain::is_reused(rank_->locations[l]));
-    own_ = {};
-  }
-  /// Reads what `choose_blocks` wrote and measures how the balanced blocks lie in the run. Returns false if there are none.
-  bool read_balanced(base::packet_reader& in) {
-    get_all(in, balances_);
-    if (balances_.empty()) return false;
-    balanced_.read(*rank_, balances_, joined_);
-    return true;
-  }
-  /// The course of these blocks on all ranks so far.
-  base::packet pack_course() const {
-    base::packet out;
-    balanced_.write(out);
-    return out;
-  }
-  void merge_course(const unsigned char* data, std::size_t size) {
-    base::packet_reader in(data, size);
-    balanced_.merge(in);
-  }
-  void set_course(const unsigned char* data, std::size_t size) {
-    base::packet_reader in(data, size);
-    balanced_.set_sums(in, balances_);
-    slow_.begin(balances_.size());
-    for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
-      for (std::size_t q = 0; q != balances_.size(); ++q) slow_.measure(location(l), q, balances_[q], balanced_.own_ns(l, q));
-    }
-  }
-
-  /// Lists all questions: ideal networks; those of the settings; those
-  /// of the blocks in `in`, twice as fast; of the sends and the barrier in it, and of the balanced blocks. Leaves the guess in `in`.
-  base::vector<explain::what_if> questions(const explain::options& settings, ideal_networks ideal,
-                                           base::packet_reader& in) const {
-    base::vector<explain::what_if> all;
-    add(all, {explain::network_key(), 0.0});
-    if (ideal.nodes) add(all, {explain::node_network_key(), 0.0});
-    if (ideal.files) {
-      add(all, {explain::network_key(), 0.0});
-      all.back().changes.push_back({explain::files_key(), 0.0});
-    }
-    all.insert(all.end(), settings.questions.begin(), settings.questions.end());
-    for (auto blocks = in.get<std::uint64_t>(); blocks != 0; --blocks) add(all, {in.get<core::stable_key>(), 0.5});
-    base::pod_vector<explain::earlier_send> sends;
-    get_all(in, sends);
-    for (std::size_t i = 0; i != sends.size(); ++i)
-      if (i == 0 || sends[i].block != sends[i - 1].block) add(all, {sends[i].block, 1.0, -1, true});
-    if (const auto barrier = in.get<core::stable_key>()) add(all, {explain::call_key(barrier), 1.0, -1, false, true});
-    base::pod_vector<core::stable_key> locks;
-    get_all(in, locks);
-    for (const core::stable_key& lock : locks) {
-      const explain::change never{explain::call_key(lock), 1.0, -1, false, true};
-      if (&lock == locks.data()) add(all, never);
-      else all.back().changes.push_back(never);
-    }
-    if (const auto turn = in.get<core::stable_key>()) add(all, {explain::call_key(turn), 1.0, -1, false, true});
-    for (std::size_t i = 0; i != balances_.size(); ++i) add(all, {balances_[i].block, 1.0, static_cast<std::int32_t>(i)});
-    return all;
-  }
-
-  /// On rank 0, with options::maps, after the first questions: the blocks for which further speeds are predicted.
-  base::packet choose_factors(std::size_t first_questions) {
-    return choose_further_speeds(*questions_, ideal_.count() + settings_->questions.size(), first_questions, total_ns_,
-                                 [this](std::size_t q) { return ends_[q]; });
-  }
-  /// On rank 0: the numbers of the questions about further speeds.
-  void set_factors(const base::pod_vector<std::uint32_t>& numbers) { factors_ = numbers; }
-
-  /// Begins the next pass, for the questions before number `asked`; the first of them are ideal networks. `first_questions`: the
-  /// number of questions without those about further speeds. Borrows all.
-  void begin_pass(const clock_plan& plan, const base::vector<explain::what_if>& questions, std::size_t asked,
-                  std::size_t first_questions, ideal_networks ideal, const node_map& nodes) {
-    first_questions_ = first_questions;
-    if (asked_ == 0) needs_.sort();
-    plan_ = &plan;
-    questions_ = &questions;
-    ideal_ = ideal;
-    asked_ = asked;
-    pass_.begin(plan, nodes, balanced_, joined_);
-  }
-  clock_pass& pass() noexcept { return pass_; }
-
-  // Results of a pass.
-  base::packet pack_result() {
-    take_result();
-    base::packet out;
-    out.reserve(1024);
-    result_.write(out);
-    if (plan_->compensates()) {  // in the first pass only
-      path_.write(out);
-      costs_.write(out);
-      slow_.write(out);
-    }
-    return out;
-  }
-  void merge_result(const unsigned char* data, std::size_t size) {
-    take_result();
-    base::packet_reader in(data, size);
-    result_.merge(in);
-    if (!plan_->compensates()) return;
-    path_.merge(in);
-    costs_.merge(in);
-    slow_.merge(in);
-  }
-  /// On rank 0, after the reduction: keeps the results of this pass.
-  void keep(std::int64_t earliest_ns) {
-    take_result();
-    result_taken_ = false;
-    earliest_ns_ = earliest_ns;
-    std::size_t clock = 0;
-    if (ends_.empty()) {
-      without_.total_ns = result_.ends[clock++] - earliest_ns;
-      without_.waiting_ns = result_.waiting_ns;
-      without_.overhead_ns = result_.executed_ns;
-      without_.bound_ns = result_.bound_ns;
-      without_.error_ns = result_.error_ns + 2 * settings_->clock_error_ns;
-      without_.inversions = result_.inversions;
-      total_ns_ = result_.measured_end_ns - earliest_ns;
-      // On a single node the whole network lies within it.
-      efficiency_ = result_.efficiency(earliest_ns, result_.ends[clock], result_.ends[clock + (ideal_.nodes ? 1 : 0)],
-                                       result_.ends[clock + (ideal_.files ? ideal_.count() - 1 : 0)]);
-      locations_ = result_.locations;
-      classes_ = result_.classes;
-    }
-    for (; ends_.size() != asked_; ++clock) ends_.push_back(result_.ends[clock] - earliest_ns);
-  }
-
-  /// Writes the results of the clocks to the outcome, before the classes are presented.
-  void report(explain::outcome& result, base::vector<explain::merged_class>& merged) override {
-    result.total_ns = total_ns_;
-    result.without_overhead = without_;
-    for (const explain::location_history& l : rank_->locations) {
-      result.without_overhead.calibrated = result.without_overhead.calibrated || !l.call_overheads.empty();
-    }
-    result.efficiency = efficiency_;
-    result.critical_path = path_.present(locations_);
-    result.costs = costs_.present();
-    const std::size_t balanced = first_questions_ - std::min(first_questions_, balances_.size());
-    for (std::size_t q = balanced; q < first_questions_; ++q) {
-      result.balances.push_back(balances_[q - balanced]);
-      explain::balance_answer& b = result.balances.back();
-      slow_.name(b, q - balanced);
-      b.visits = balanced_.all_visits(q - balanced);
-      // The clocks take the same time for each visit, also where the visits of all ranks vary, which balancing does not change.
-      const std::int64_t evened_ns = total_ns_ - ends_[q];
-      b.saving_ns = std::min(evened_ns, b.most_ns - block_balance::mean_ns(b));
-      // the others' share of a block that they do not run yet
-      if (b.among > b.ranks) b.saving_ns = std::min(b.saving_ns, total_ns_ - b.others_ns - block_balance::mean_ns(b));
-      else b.moves = b.reused || (evened_ns > 0 && 5 * evened_ns > 7 * b.saving_ns);
-    }
-    base::small_stable_sort(result.balances, [](const explain::balance_answer& a, const explain::balance_answer& b) {
-      return a.saving_ns > b.saving_ns;
-    });
-    std::size_t moved = balanced;
-    if (turns_.one != 0) {
-      --moved;
-      result.turns = {turns_.one, turns_.other, total_ns_ - ends_[moved]};
-    }
-    if (!locks_.empty()) {
-      --moved;
-      result.no_locks = {locks_[0], total_ns_ - ends_[moved]};
-    }
-    if (barrier_ != 0) {
-      --moved;
-      result.removal = {barrier_, total_ns_ - ends_[moved]};
-    }
-    for (std::size_t i = sends_.size(); i-- != 0;) {
-      if (i + 1 == sends_.size() || sends_[i].block != sends_[i + 1].block) --moved;
-      sends_[i].saving_ns = total_ns_ - ends_[moved];
-    }
-    for (const explain::earlier_send& s : sends_) result.earlier_sends.push_back(s);
-    explain::sort_by_saving(result.earlier_sends);
-    for (std::size_t q = ideal_.count(); q < moved; ++q) {
-      if (q < ideal_.count() + settings_->questions.size()) {
-        result.answers.push_back({(*questions_)[q], ends_[q], total_ns_ - ends_[q]});
-        continue;
-      }
-      result.savings.push_back(answer_about_block((*questions_)[q], ends_[q], total_ns_, result.critical_path));
-    }
-    for (const std::uint32_t q : factors_)
-      result.factors.push_back(answer_about_block((*questions_)[q], ends_[q], total_ns_, result.critical_path));
-    order_by_speed(result.factors);
-    base::small_stable_sort(result.savings, [](const explain::what_if_answer& a, const explain::what_if_answer& b) {
-      return a.saving_ns > b.saving_ns;
-    });
-    for (explain::merged_class& m : merged) {
-      const auto at = std::lower_bound(classes_.begin(), classes_.end(), m,
-                                       [](const explain::class_clock& c, const explain::merged_class& k) {
-                                         return c.key != k.key ? c.key < k.key : c.slot < k.slot;
-                                       });
-      if (at == classes_.end() || at->key != m.key || at->slot != m.slot) continue;
-      m.sum.compensated_ns = at->ns;
-      m.sum.compensated_trust = std::max(at->trust, m.sum.trust);
-    }
-  }
-
-  /// Sets the saving of each explanation by its first block, after the classes are presented.
-  void mark_savings(explain::outcome& result) const override {
-    for (explain::explanation& e : result.waits) {
-      if (e.residual.empty()) continue;
-      for (const explain::what_if_answer& a : result.savings) {
-        if (a.question.changes[0].block == e.residual[0].block) e.saving_ns = a.saving_ns;
-      }
-    }
-  }
-
- private:
-  explain::thread_of_rank location(std::size_t l) const noexcept { return {rank_->rank, rank_->locations[l].thread}; }
-  // Adds a question about one change.
-  [[gnu::noinline]] static void add(base::vector<explain::what_if>& questions, const explain::change& c) {
-    questions.emplace_back();
-    questions.back().changes.push_back(c);
-  }
-
-  // Takes the rank's own result, once per pass.
-  void take_result() {
-    if (result_taken_) return;
-    result_taken_ = true;
-    result_ = std::move(pass_.result());
-    if (!plan_->compensates()) return;
-    result_.classes.reserve(pass_.classes().size());
-    for (std::size_t i = 0; i != pass_.classes().size(); ++i) {
-      explain::class_clock c = placed_[i];
-      c.ns = pass_.classes()[i].ns;
-      c.trust = pass_.classes()[i].trust;
-      result_.classes.push_back(c);
-    }
-    result_.join();
-  }
-
-  const explain::rank_history* rank_;
-  const explain::options* settings_;
-  need_book needs_;
-  meeting_book meetings_;
-  cost_pass cost_pass_;
-  explain::class_merger* merging_ = nullptr;
-  base::vector<base::pod_vector<explain::wait_note>> notes_;
-  base::pod_vector<explain::class_clock> placed_, classes_;
-  critical_path path_;
-  cost_sums costs_;
-  const base::vector<explain::what_if>* questions_ = nullptr;
-  std::size_t asked_ = 0;
-  std::size_t first_questions_ = 0;  ///< number of questions without those about further speeds
-  base::pod_vector<std::uint32_t> factors_;  ///< on rank 0: the questions about further speeds, of those that were asked
-  ideal_networks ideal_;
-  const clock_plan* plan_ = nullptr;
-  clock_pass pass_;
-  clock_result result_;
-  bool result_taken_ = false;
-  joined_code::time_by_location own_;  ///< what each location did itself, by block, until join_code
-  base::pod_vector<unmarked_piece> pieces_;
-  joined_code joined_;
-  base::pod_vector<explain::earlier_send> sends_;  ///< on rank 0: the questions before those, one for each block
-  core::stable_key barrier_ = 0;  ///< on rank 0: the call site of the question after those, or 0
-  base::pod_vector<core::stable_key> locks_;  ///< on rank 0: the call sites of the question after that; empty: none
-  explain::turn_taking turns_;  ///< on rank 0: of the question after that
-  base::pod_vector<explain::balance_answer> balances_;  ///< the last questions
-  balanced_time balanced_;
-  slow_ranks slow_;
-  base::vector<std::int64_t> ends_;  ///< end of the run for every question
-  explain::compensation without_;
-  explain::efficiencies efficiency_;
-  std::int64_t total_ns_ = 0, earliest_ns_ = 0, locations_ = 0;
-};
-
-}  // namespace clocks
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/clocks/virtual_clocks.hpp
-#ifndef WHYWAIT_CLOCKS_VIRTUAL_CLOCKS_HPP
-#define WHYWAIT_CLOCKS_VIRTUAL_CLOCKS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace clocks {
-namespace detail {
-
-class clock_stages final : public explain::run_clocks {
- public:
-  clock_stages(const explain::rank_history* histories, std::size_t count, const explain::options& settings,
-               base::memory_pool& memory)
-      : settings_(&settings), scratch_(memory), cost_(memory) {
-    stages_.reserve(count);
-    for (std::size_t i = 0; i != count; ++i) stages_.emplace_back(new clock_stage(histories[i], settings, scratch_, cost_));
-  }
-
-  explain::rank_clocks& of(std::size_t hosted) override { return *stages_[hosted]; }
-
-  // One backward pass, at once or together with the first pass of the clocks.
-  void compute_delay_costs(explain::transport_calls& transport) override {
-    const auto alone = [this](std::int32_t) { return stages_.size() == 1 ? std::int64_t{1} : std::int64_t{0}; };
-    later_ = transport.minimum(alone) == 1;
-    if (!later_) run(transport, true, false);
-  }
-
-  // One exchange, then as many forward passes and reductions as the questions need. With options::maps there are also questions
-  // about other speeds of the blocks that save most. They need a further pass unless the blocks were guessed and the questions
-  // fitted into the passes before.
-  void answer_questions(explain::transport_calls& transport, std::int64_t earliest_ns) override {
-    transport.exchange(
-        [&](std::int32_t i, explain::outbox_call to, std::size_t room) { at(i).needs().send_requests(to, room); },
-        [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-          at(i).needs().receive_requests(source, base::packet_reader(data, size));
-        });
-    base::vector<node_map> nodes(stages_.size());
-    base::vector<block_balance> balances(stages_.size());
-    for (std::size_t i = 0; i != nodes.size(); ++i) {
-      nodes[i].add(stages_[i]->rank());
-      stages_[i]->join_code(balances[i]);
-    }
-    transport.reduce(
-        [&](std::int32_t i) {
-          base::packet more;
-          balances[static_cast<std::size_t>(i)].write(more);
-          return packed(nodes[static_cast<std::size_t>(i)], more);
-        },
-        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-          base::packet_reader in(data, size);
-          nodes[static_cast<std::size_t>(i)].join(in);
-          balances[static_cast<std::size_t>(i)].join(in);
-        });
-    node_map all;
-    ideal_networks ideal;
-    std::size_t before = 0;  // bytes of the packet
-    bool balanced = false;
-    transport.broadcast(
-        [&](std::int32_t i) {
-          return packed(nodes[static_cast<std::size_t>(i)],
-                        at(i).choose_blocks(balances[static_cast<std::size_t>(i)].candidates(most_balanced)));
-        },
-        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-          const bool first = questions_.empty();  // the packet is the same for all hosted ranks
-          base::packet_reader in(data + before, size - before);
-          if (first) all.join(in);
-          before = size - in.left();
-          balanced = at(i).read_balanced(in);
-          if (!first) return;
-          ideal = {all.several(), all.any_files()};
-          questions_ = at(i).questions(*settings_, ideal, in);
-          first_questions_ = questions_.size();
-          if (settings_->maps) guess({in.rest(), in.left()});
-        });
-    if (balanced) {
-      transport.reduce([&](std::int32_t i) { return at(i).pack_course(); },
-                       [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_course(data, size); });
-      transport.broadcast([&](std::int32_t i) { return at(i).pack_course(); },
-                          [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).set_course(data, size); });
-    }
-    ask(transport, 0, ideal, all, earliest_ns);
-    if (!settings_->maps) return;
-    const std::size_t asked = questions_.size();
-    transport.broadcast([&](std::int32_t i) { return at(i).choose_factors(first_questions_); },
-                        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
-                          if (i == 0)
-                            at(i).set_factors(ask_further_speeds(questions_, {data, size}));  // the packet is the same for all
-                        });
-    ask(transport, asked, ideal, all, earliest_ns);
-  }
-
- private:
-  static constexpr std::size_t most_balanced = 6;  ///< blocks for which balancing is predicted
-
-  // Adds the questions about further speeds of these blocks: of as many of them as need no pass of their own.
-  void guess(base::packet_reader blocks) {
-    const auto passes = [](std::size_t count) { return count / most_clocks; };  // one clock compensates
-    for (std::size_t size = blocks.left();; size -= sizeof(core::stable_key)) {
-      ask_further_speeds(questions_, {blocks.rest(), size});
-      if (passes(questions_.size()) == passes(first_questions_)) return;
-      questions_.resize(first_questions_);
-      if (size == 0) return;
-    }
-  }
-
-  // Answers the questions from number `asked` on, in as many passes as they need.
-  void ask(explain::transport_calls& transport, std::size_t asked, ideal_networks ideal, const node_map& nodes,
-           std::int64_t earliest_ns) {
-    while (asked != questions_.size()) {
-      const bool first = asked == 0;
-      const std::size_t count = std::min(questions_.size() - asked, most_clocks - (first ? 1 : 0));
-      const clock_plan plan(questions_.data() + asked, count, first);
-      asked += count;
-      for (const auto& s : stages_) s->begin_pass(plan, questions_, asked, first_questions_, ideal, nodes);
-      run(transport, first && later_, true);
-      transport.reduce([&](std::int32_t i) { return at(i).pack_result(); },
-                       [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
-      for (const auto& s : stages_) s->keep(earliest_ns);
-    }
-  }
-
-  // Runs the pass of the delay costs, a pass of the clocks, or both. Where two ranks wait for each other in turn, each pass is a
-  // chain of packets, one for each wait, and two chains take little longer than one. Several ranks of one process are run
-  // one pass after the other, because their packets take no time, and their memory does.
-  void run(explain::transport_calls& transport, bool costs, bool clocks) {
-    transport.wait_for_all();  // no rank sends before all have begun the pass
-    transport.forward(
-        [&](std::int32_t i, explain::post_call post) {
-          const bool charged = !costs || at(i).costs().advance(post);
-          return (!clocks || at(i).pass().advance(post)) && charged;
-        },
-        [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
-          for (base::packet_reader in(data, size); !in.empty();) {
-            const auto first = base::packet_reader(in).get<std::uint32_t>();
-            if ((first & cost_pass::message_bit) != 0) at(i).costs().receive_cost(source, in);
-            else at(i).pass().receive_stamp(in);
-          }
-        });
-    transport.wait_for_all();
-    for (const auto& s : stages_)
-      if (costs) s->finish_costs();
-  }
-
-  static base::packet packed(const node_map& nodes, const base::packet& more) {
-    base::packet out;
-    nodes.write(out);
-    out.insert(out.end(), more.begin(), more.end());
-    return out;
-  }
-  clock_stage& at(std::int32_t i) { return *stages_[static_cast<std::size_t>(i)]; }
-
-  const explain::options* settings_;
-  bool later_ = false;  ///< the delay costs are computed together with the first pass of the clocks
-  base::vector<explain::what_if> questions_;
-  std::size_t first_questions_ = 0;  ///< those after them are about further speeds
-  clock_scratch scratch_;
-  cost_scratch cost_;
-  base::vector<std::unique_ptr<clock_stage>> stages_;
-};
-
-}  // namespace detail
-
-/// The value of `options::clocks` that turns the virtual clocks on. They take 0.6 times as long to compile as the rest
-/// of the engine, so only programs that include this header pay for them. Run-time cost: docs/internals/clocks.md. Throws
-/// std::bad_alloc.
-inline std::unique_ptr<explain::run_clocks> virtual_clocks(const explain::rank_history* histories, std::size_t count,
-                                                           const explain::options& settings, base::memory_pool& memory) {
-  return std::unique_ptr<explain::run_clocks>(new detail::clock_stages(histories, count, settings, memory));
-}
-
-}  // namespace clocks
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/explain/epoch_postings.hpp
 #ifndef WHYWAIT_EXPLAIN_EPOCH_POSTINGS_HPP
 #define WHYWAIT_EXPLAIN_EPOCH_POSTINGS_HPP
@@ -30183,6 +28328,367 @@ class collective_book {
 
 #endif
 
+// ---- whywait/explain/class_leaders.hpp
+#ifndef WHYWAIT_EXPLAIN_CLASS_LEADERS_HPP
+#define WHYWAIT_EXPLAIN_CLASS_LEADERS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// One block of a shape: its part of the absolute differences, by keys that are the same on all ranks.
+struct shape_entry {
+  core::stable_key block, within;
+  double share;
+};
+
+/// A shape, sorted by block. Borrows its memory from a list or a packet.
+class shape_view {
+ public:
+  shape_view() = default;
+  shape_view(const unsigned char* bytes, std::size_t size) noexcept : bytes_(bytes), size_(size) {}
+  template <class List>
+  shape_view(const List& all) noexcept : shape_view(reinterpret_cast<const unsigned char*>(all.data()), all.size()) {}
+
+  std::size_t size() const noexcept { return size_; }
+  const unsigned char* bytes() const noexcept { return bytes_; }
+  shape_entry operator[](std::size_t i) const noexcept {
+    shape_entry e;
+    std::memcpy(&e, bytes_ + i * sizeof e, sizeof e);
+    return e;
+  }
+
+ private:
+  const unsigned char* bytes_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// Total variation distance over the union of blocks: half the sum of |differences of shares| (docs/method.md 1.7).
+/// 0 for equal shapes, 1 for disjoint ones. O(a + b).
+inline double distance(shape_view a, shape_view b) noexcept {
+  double apart = 0;
+  std::size_t i = 0, j = 0;
+  while (i != a.size() && j != b.size()) {
+    const shape_entry x = a[i], y = b[j];
+    const bool same = x.block == y.block && x.within == y.within;
+    const bool less = x.block != y.block ? x.block < y.block : x.within < y.within;
+    apart += same ? std::fabs(x.share - y.share) : less ? x.share : y.share;
+    i += same || less ? 1 : 0;
+    j += same || !less ? 1 : 0;
+  }
+  for (; i != a.size(); ++i) apart += a[i].share;
+  for (; j != b.size(); ++j) apart += b[j].share;
+  return apart / 2;
+}
+
+/// The first class of a shape, which represents that shape on all ranks.
+struct shape_leader {
+  core::stable_key key = 0;  ///< (pattern, operation, cause)
+  std::int64_t first_ns = 0, wait_ns = 0, count = 0;
+  std::uint32_t from = 0, size = 0;  ///< its shape in shape_leaders; in a packet the shape follows and `from` is 0
+};
+
+/// Returns a negative number, 0 or a positive number. The order is canonical: by time, then by content, never by rank.
+inline int compare(const shape_leader& a, shape_view a_shape, const shape_leader& b, shape_view b_shape) noexcept {
+  if (a.key != b.key) return a.key < b.key ? -1 : 1;
+  if (a.first_ns != b.first_ns) return a.first_ns < b.first_ns ? -1 : 1;
+  if (a.wait_ns != b.wait_ns) return a.wait_ns < b.wait_ns ? -1 : 1;
+  if (a.count != b.count) return a.count < b.count ? -1 : 1;
+  for (std::size_t k = 0; k != std::min(a_shape.size(), b_shape.size()); ++k) {
+    const shape_entry x = a_shape[k], y = b_shape[k];
+    if (x.block != y.block) return x.block < y.block ? -1 : 1;
+    if (x.within != y.within) return x.within < y.within ? -1 : 1;
+    if (x.share != y.share) return x.share < y.share ? -1 : 1;
+  }
+  return a_shape.size() == b_shape.size() ? 0 : a_shape.size() < b_shape.size() ? -1 : 1;
+}
+
+/// Reads leaders out of a packet: each head is followed by its shape. Throws std::out_of_range on a truncated packet.
+class leader_reader {
+ public:
+  leader_reader(const unsigned char* data, std::size_t size) : in_(data, size) { next(); }
+
+  bool done() const noexcept { return bytes_ == nullptr; }
+  void next() {
+    bytes_ = nullptr;
+    if (in_.empty()) return;
+    const unsigned char* const begin = in_.skip(sizeof head_);
+    std::memcpy(&head_, begin, sizeof head_);
+    in_.skip(head_.size * sizeof(shape_entry));
+    bytes_ = begin;
+  }
+  const shape_leader& head() const noexcept { return head_; }
+  shape_view shape() const noexcept { return {bytes_ + sizeof head_, head_.size}; }
+  const unsigned char* bytes() const noexcept { return bytes_; }
+  std::size_t size() const noexcept { return sizeof head_ + head_.size * sizeof(shape_entry); }
+  bool before(const leader_reader& o) const noexcept { return compare(head_, shape(), o.head_, o.shape()) < 0; }
+
+ private:
+  base::packet_reader in_;
+  const unsigned char* bytes_ = nullptr;
+  shape_leader head_;
+};
+
+/// Leaders with their shapes, sorted by key.
+class shape_leaders {
+ public:
+  std::size_t size() const noexcept { return heads_.size(); }
+  const shape_leader& operator[](std::size_t i) const noexcept { return heads_[i]; }
+  shape_view shape(std::size_t i) const noexcept {
+    return {reinterpret_cast<const unsigned char*>(shapes_.data() + heads_[i].from), heads_[i].size};
+  }
+
+  void add(shape_leader head, shape_view shape) {
+    head.from = static_cast<std::uint32_t>(shapes_.size());
+    head.size = static_cast<std::uint32_t>(shape.size());
+    heads_.push_back(head);
+    for (std::size_t k = 0; k != shape.size(); ++k) shapes_.push_back(shape[k]);
+  }
+
+  /// The position of the first leader of a key, or the position where it would be inserted.
+  std::size_t first_of(core::stable_key key) const noexcept {
+    const auto before = [](const shape_leader& l, core::stable_key k) { return l.key < k; };
+    return static_cast<std::size_t>(std::lower_bound(heads_.begin(), heads_.end(), key, before) - heads_.begin());
+  }
+  /// The number of leaders of a key.
+  std::uint32_t count_of(core::stable_key key) const noexcept {
+    std::uint32_t n = 0;
+    for (std::size_t i = first_of(key); i != heads_.size() && heads_[i].key == key; ++i) ++n;
+    return n;
+  }
+  /// Inserts the leaders of a packet behind those of the same key. Both are sorted by key.
+  void insert(leader_reader more) {
+    shape_leaders both;
+    for (std::size_t i = 0; i != size() || !more.done();) {
+      if (more.done() || (i != size() && heads_[i].key <= more.head().key)) {
+        both.add(heads_[i], shape(i));
+        ++i;
+      } else {
+        both.add(more.head(), more.shape());
+        more.next();
+      }
+    }
+    std::swap(*this, both);
+  }
+
+ private:
+  base::pod_vector<shape_leader> heads_;
+  base::pod_vector<shape_entry> shapes_;
+};
+
+/// Assigns each class of the ranks that a process hosts to a leader, round by round (merging.hpp). The candidates are
+/// grouped by key, so that a round reads memory once and in the order of its addresses.
+class leader_search {
+ public:
+  using share = class_scratch::share;
+  /// The slot of a class that has no leader yet.
+  static constexpr std::uint32_t open = 0xffffffffu;
+
+  /// `earlier`: the leaders of earlier epochs. All arguments are borrowed.
+  leader_search(const options& settings, const shape_leaders& earlier, class_scratch& scratch) noexcept
+      : settings_(&settings), earlier_(&earlier), scratch_(&scratch) {}
+
+  /// Adds a class whose slot is decided. Call before the first round; classes are numbered in the order of the calls.
+  void add(std::uint32_t slot) { slots_.push_back(slot); }
+  /// Adds a class that needs a leader. `blocks`: the block table of its shape. Borrows everything until
+  /// `finish_rounds`.
+  void add(core::stable_key key, const class_sums& sums, const share* shape, std::size_t size, const block_table& blocks) {
+    const auto fresh = static_cast<std::uint32_t>(groups_.size());
+    const std::uint32_t number = numbers_.intern(key, fresh);
+    if (number == fresh) groups_.push_back({key, 0, 0, 0});
+    const candidate c{sums.first_ns, &sums, &blocks, shape, static_cast<std::uint32_t>(size), number, this->size()};
+    slots_.push_back(earlier_->size() != 0 ? slot_among_earlier(key, c) : open);
+    if (slots_.back() != open) return;
+    all_.push_back(c);
+    ++groups_[number].end;
+  }
+
+  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(slots_.size()); }
+  std::uint32_t slot(std::size_t number) const noexcept { return slots_[number]; }
+
+  /// Writes the earliest candidate of every key that still has candidates, sorted by key.
+  void propose(base::packet& out) {
+    if (!grouped_) group();
+    for (const group_range& g : groups_) {
+      if (g.begin != g.end) write(out, all_[g.best]);
+    }
+  }
+
+  /// Ends a round: each remaining candidate joins the new leader of its key if its shape is near.
+  void join_leaders(const base::packet& leaders) {
+    const std::uint32_t round = round_++;
+    std::size_t at = 0;
+    for (leader_reader leader(leaders.data(), leaders.size()); !leader.done(); leader.next()) {
+      while (at != groups_.size() && groups_[at].key < leader.head().key) ++at;
+      if (at != groups_.size() && groups_[at].key == leader.head().key) join_leader(groups_[at], leader, round);
+    }
+  }
+
+  /// Releases the candidates after the last round; the slots stay.
+  void finish_rounds() noexcept { all_.release(); }
+
+ private:
+  // A class that needs a leader.
+  struct candidate {
+    std::int64_t first_ns;
+    const class_sums* sums;
+    const block_table* blocks;
+    const share* shape;
+    std::uint32_t size, group, number;
+  };
+  // The candidates of one key in all_, and the earliest of them.
+  struct group_range {
+    core::stable_key key;
+    std::uint32_t begin, end, best;
+  };
+
+  // Sorts candidates and groups by key, once, before the first round.
+  void group() {
+    grouped_ = true;
+    base::pod_vector<std::uint32_t> order(groups_.size()), place(groups_.size());
+    for (std::uint32_t g = 0; g != order.size(); ++g) order[g] = g;
+    sort_short(order, [this](std::uint32_t a, std::uint32_t b) { return groups_[a].key < groups_[b].key; });
+    base::pod_vector<group_range> sorted;
+    sorted.reserve(groups_.size());
+    std::uint32_t begin = 0;
+    for (const std::uint32_t g : order) {
+      place[g] = static_cast<std::uint32_t>(sorted.size());
+      sorted.push_back({groups_[g].key, begin, begin, begin});
+      begin += groups_[g].end;
+    }
+    groups_.swap(sorted);
+    base::pod_vector<candidate> all(all_.size());
+    for (candidate c : all_) {
+      c.group = place[c.group];
+      all[groups_[c.group].end++] = c;
+    }
+    all_.swap(all);
+    for (group_range& g : groups_) {
+      for (std::uint32_t i = g.begin; i != g.end; ++i) {
+        if (before(all_[i], all_[g.best])) g.best = i;
+      }
+    }
+  }
+
+  // The canonical order of the candidates of one key: by time, then by content, never by rank.
+  bool before(const candidate& a, const candidate& b) const {
+    if (a.first_ns != b.first_ns) return a.first_ns < b.first_ns;
+    if (a.sums->wait_ns != b.sums->wait_ns) return a.sums->wait_ns < b.sums->wait_ns;
+    return a.sums->count != b.sums->count ? a.sums->count < b.sums->count : before_by_name(a, b);
+  }
+  static bool alike(const candidate& a, const candidate& b) noexcept {
+    bool same = a.blocks == b.blocks && a.size == b.size;
+    for (std::uint32_t i = 0; same && i != a.size; ++i) {
+      same = a.shape[i].block == b.shape[i].block && a.shape[i].part == b.shape[i].part;
+    }
+    return same;
+  }
+  bool before_by_name(const candidate& a, const candidate& b) const {
+    if (alike(a, b)) return false;
+    base::packet first, second;
+    write(first, a);
+    write(second, b);
+    return leader_reader(first.data(), first.size()).before({second.data(), second.size()});
+  }
+
+  // Appends a candidate in the form that `leader_reader` reads; block numbers become keys.
+  void write(base::packet& out, const candidate& c) const {
+    base::pod_vector<shape_entry> named;
+    named.reserve(c.size);
+    for (const share* s = c.shape; s != c.shape + c.size; ++s) {
+      named.push_back({(*c.blocks)[s->block].block, (*c.blocks)[s->block].within, s->part});
+    }
+    sort_short(named, [](const shape_entry& a, const shape_entry& b) {
+      return a.block != b.block ? a.block < b.block : a.within < b.within;
+    });
+    put(out, shape_leader{groups_[c.group].key, c.first_ns, c.sums->wait_ns, c.sums->count, 0, c.size});
+    base::put_bytes(out, named.data(), named.size() * sizeof(shape_entry));
+  }
+
+  // The slot of the first leader of an earlier epoch that covers the candidate; the rest slot if all slots are taken.
+  std::uint32_t slot_among_earlier(core::stable_key key, const candidate& c) const {
+    base::packet named;
+    write(named, c);
+    const leader_reader mine(named.data(), named.size());
+    std::uint32_t slot = 0;
+    for (std::size_t i = earlier_->first_of(key); i != earlier_->size() && (*earlier_)[i].key == key; ++i, ++slot) {
+      if (distance(earlier_->shape(i), mine.shape()) <= settings_->class_distance) return slot;
+    }
+    return slot >= settings_->classes_per_key ? settings_->classes_per_key : open;
+  }
+
+  void join_leader(group_range& g, const leader_reader& leader, std::uint32_t round) {
+    const std::uint32_t place = earlier_->count_of(g.key) + round;
+    const bool room = place + 1 < settings_->classes_per_key;
+    const block_table* known = nullptr;
+    std::uint32_t left = g.begin;
+    for (std::uint32_t i = g.begin; i != g.end; ++i) {
+      const candidate c = all_[i];
+      if (c.blocks != known) {
+        clear_parts();
+        known = c.blocks;
+        spread(leader.shape(), *known);
+      }
+      if (near(leader, c)) {
+        slots_[c.number] = place;
+      } else if (!room) {
+        slots_[c.number] = settings_->classes_per_key;
+      } else {
+        all_[left] = c;
+        if (left == g.begin || before(c, all_[g.best])) g.best = left;
+        ++left;
+      }
+    }
+    g.end = left;
+    clear_parts();
+  }
+
+  // Writes a leader's shape to the scratch, by block number. Blocks that this process has not met are left out.
+  void spread(shape_view shape, const block_table& blocks) {
+    base::pod_vector<double>& parts = scratch_->parts;
+    if (parts.size() < blocks.size()) parts.resize(blocks.size(), 0);
+    for (std::size_t i = 0; i != shape.size(); ++i) {
+      const shape_entry e = shape[i];
+      const std::uint32_t b = blocks.find(e.block, e.within);
+      if (b == base::key_map::none) continue;
+      parts[b] = e.share;
+      scratch_->order.push_back(b);
+    }
+  }
+  void clear_parts() noexcept {
+    for (const std::uint32_t b : scratch_->order) scratch_->parts[b] = 0;
+    scratch_->order.clear();
+  }
+
+  // Whether the candidate's shape is near the leader's shape, which is in the scratch. Rounding depends on the order of
+  // block numbers, which differs between ranks; shapes just at the limit are therefore compared by name.
+  bool near(const leader_reader& leader, const candidate& c) const {
+    const double more = scratch_->distance(c.shape, c.size) - settings_->class_distance;
+    return std::fabs(more) > 1e-6 && leader.shape().size() != 0 ? more < 0 : near_by_name(leader, c);
+  }
+  bool near_by_name(const leader_reader& leader, const candidate& c) const {
+    base::packet named;
+    write(named, c);
+    return distance(leader.shape(), leader_reader(named.data(), named.size()).shape()) <= settings_->class_distance;
+  }
+
+  const options* settings_;
+  const shape_leaders* earlier_;
+  class_scratch* scratch_;
+  base::key_map numbers_;  ///< the group of each key, before the groups are sorted
+  base::pod_vector<group_range> groups_;  ///< sorted by key once grouped_
+  base::pod_vector<candidate> all_;  ///< sorted by key once grouped_
+  base::pod_vector<std::uint32_t> slots_;  ///< by number
+  std::uint32_t round_ = 0;
+  bool grouped_ = false;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/messages.hpp
 #ifndef WHYWAIT_EXPLAIN_MESSAGES_HPP
 #define WHYWAIT_EXPLAIN_MESSAGES_HPP
@@ -30484,6 +28990,292 @@ class message_book {
   std::unique_ptr<unsigned char[]> memory_;  ///< of all matches, if they did not fit into that of the receives
   std::int64_t unmatched_ = 0, receives_left_ = 0;
   bool sending_ = false;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/wait_classes.hpp
+#ifndef WHYWAIT_EXPLAIN_WAIT_CLASSES_HPP
+#define WHYWAIT_EXPLAIN_WAIT_CLASSES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The wait classes of one rank. Waits of one location with one key (pattern, operation, cause) and one shape
+/// accumulate in one class as they are found, so memory grows with distinct classes (about 1 KB each) and not with
+/// waits. Waits of one location are added in their order; the result does not depend on how locations interleave. Not
+/// thread safe.
+class wait_classes {
+ public:
+  enum kind_t : std::uint8_t { shaped, rest, shapeless };
+  /// The `slot` of a class that has no leader yet.
+  static constexpr std::uint32_t open = 0xffffffffu;
+  using share = class_scratch::share;
+
+  /// Sets what `add` uses from now on; call before the first wait and at the beginning of each epoch. Both are
+  /// borrowed.
+  void use(const options& settings, class_scratch& scratch) noexcept {
+    settings_ = &settings;
+    scratch_ = &scratch;
+  }
+
+  /// Adds an explained wait and returns the number of its class. `blocks[i]` is the number of the block of
+  /// `wait.terms[i]`: distinct, below `block_count`, cheapest in ascending order.
+  std::uint32_t add(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                    const base::vector<std::uint32_t>& blocks, std::size_t block_count) {
+    base::pod_vector<double>& parts = scratch_->parts;
+    if (parts.size() < block_count) parts.resize(block_count, 0);
+    double whole = 0;
+    for (const residual_term& t : wait.terms) whole += static_cast<double>(std::abs(t.total_ns));
+    if (whole > 0) {
+      for (std::size_t i = 0; i != blocks.size(); ++i) {
+        parts[blocks[i]] = static_cast<double>(std::abs(wait.terms[i].total_ns)) / whole;
+      }
+    }
+    const std::uint32_t number = choose(wait, operation, cause, blocks);
+    for (const std::uint32_t b : blocks) parts[b] = 0;
+    entry& into = entries_[number];
+    add_wait(into.sums, wait);
+    add_causer(into, wait);
+    add_terms(into, wait, blocks);
+    return number;
+  }
+
+  /// Adds a wait without an explanation: it is shorter than the threshold, or its cause came after its end.
+  std::uint32_t add_unexplained(const wait_instance& wait, core::stable_key operation, core::stable_key cause) {
+    const std::uint32_t number = find(wait, operation, cause, shapeless);
+    entry& into = entries_[number];
+    add_wait(into.sums, wait);
+    into.sums.unexplained_ns += wait.wait_ns;
+    add_causer(into, wait);
+    return number;
+  }
+
+  std::size_t size() const noexcept { return heads_.size(); }
+  const class_sums& sums(std::size_t number) const noexcept { return entries_[number].sums; }
+  core::stable_key key(std::size_t number) const noexcept {
+    const class_sums& s = entries_[number].sums;
+    return key_of(s.why, s.operation, s.cause);
+  }
+  kind_t kind(std::size_t number) const noexcept { return heads_[number].kind; }
+  std::uint32_t location(std::size_t number) const noexcept { return heads_[number].location; }
+  /// The shape of the first wait of the class, which represents the class (docs/method.md 1.7).
+  const share* shape(std::size_t number) const noexcept { return shapes_.data() + heads_[number].first; }
+  std::size_t shape_size(std::size_t number) const noexcept { return heads_[number].count; }
+
+  std::size_t terms() const noexcept { return terms_.size(); }      ///< number of terms of all classes
+  std::size_t causers() const noexcept { return causers_.size(); }  ///< number of causers of all classes
+
+  /// Calls f(block number, residual_sums) for each block of the class, ascending; `residual_sums::fewer` may be a second
+  /// line of a block.
+  template <class F>
+  void each_term(std::size_t number, F&& f) const {
+    for (std::uint32_t t = entries_[number].terms; t != none; t = terms_[t].next) f(terms_[t].line / 2, terms_[t].sums);
+  }
+  /// Calls f(location_share) for each location that the class waited for, in the order of the first waits.
+  template <class F>
+  void each_causer(std::size_t number, F&& f) const {
+    for (std::uint32_t c = entries_[number].causers; c != none; c = causers_[c].next) f(causers_[c].share);
+  }
+
+  /// The number of its leader (merging.hpp), found in this epoch or an earlier one, or `open`.
+  std::uint32_t slot(std::size_t number) const noexcept { return heads_[number].slot; }
+  void set_slot(std::size_t number, std::uint32_t slot) noexcept { heads_[number].slot = slot; }
+
+  /// Clears the sums at the end of an epoch. Classes keep their shapes and slots for the waits of the next one.
+  void clear_sums() {
+    for (entry& e : entries_) {
+      class_sums fresh;
+      fresh.why = e.sums.why;
+      fresh.operation = e.sums.operation;
+      fresh.cause = e.sums.cause;
+      e = {fresh, none, none};
+    }
+    terms_.clear();
+    causers_.clear();
+  }
+
+  static core::stable_key key_of(pattern why, core::stable_key operation, core::stable_key cause) noexcept {
+    return core::combine(core::combine(operation, cause), static_cast<std::uint64_t>(why) + 1);
+  }
+
+ private:
+  static constexpr std::uint32_t none = base::key_map::none;
+
+  // The part of a class that the search for a class reads.
+  struct head {
+    std::uint32_t next;          ///< the next class of the same key and location, or none
+    std::uint32_t first, count;  ///< its shape in shapes_
+    std::uint32_t slot;
+    std::uint16_t location;
+    kind_t kind;
+  };
+  struct entry {
+    class_sums sums;
+    std::uint32_t terms, causers;  ///< heads of the two lists, or none
+  };
+  struct term_node {
+    residual_sums sums;
+    std::uint32_t line, next;  ///< line: twice the number of the block, and 1 if the late side has fewer visits
+  };
+  struct causer_node {
+    location_share share;
+    std::uint32_t next;
+  };
+
+  static void add_wait(class_sums& sums, const wait_instance& wait) noexcept {
+    sums.trust = std::max(sums.trust, wait.trust);
+    sums.first_ns = sums.count == 0 ? wait.begin_ns : std::min(sums.first_ns, wait.begin_ns);
+    ++sums.count;
+    sums.wait_ns += wait.wait_ns;
+    sums.longest_ns = std::max(sums.longest_ns, wait.wait_ns);
+    const auto us = static_cast<double>((wait.wait_ns + 500) / 1000);
+    sums.squares_us2 += us * us;
+    if (wait.explained && wait.wait_ns >= sums.longest.wait_ns) {
+      const wait_sample sample{wait.wait_ns,  wait.begin_ns,        wait.since_ns, wait.rank,         wait.causer_rank,
+                               wait.location, wait.causer_location, wait.record,   wait.causer_record};
+      if (sample.outweighs(sums.longest)) sums.longest = sample;
+    }
+    if (wait.wrong_order) {
+      ++sums.wrong_order_count;
+      sums.wrong_order_ns += wait.wait_ns;
+      if (wait.other_ready) sums.other_ready_ns += wait.wait_ns;
+    }
+  }
+
+  // Both lists usually have the same order, so that one walk through the terms suffices. Each block has one term for
+  // waits in which the late side has fewer visits, and one before it for the others.
+  void add_terms(entry& into, const wait_instance& wait, const base::vector<std::uint32_t>& blocks) {
+    std::uint32_t before = none, at = into.terms, latest = 0;
+    for (std::size_t i = 0; i != blocks.size(); ++i) {
+      const std::uint32_t line = 2 * blocks[i] + (wait.terms[i].fewer() ? 1 : 0);
+      if (line < latest) {
+        before = none;
+        at = into.terms;
+      }
+      latest = line;
+      for (; at != none && terms_[at].line < line; at = terms_[at].next) before = at;
+      if (at == none || terms_[at].line != line) {
+        const auto fresh = static_cast<std::uint32_t>(terms_.size());
+        if (fresh == 0) terms_.reserve(64);
+        terms_.push_back({{}, line, at});
+        (before == none ? into.terms : terms_[before].next) = fresh;
+        at = fresh;
+      }
+      terms_[at].sums.add(wait.terms[i]);
+      into.sums.indirect_ns += wait.terms[i].inherited_ns;
+    }
+  }
+
+  // The rule of explain::add_share, on a linked list.
+  void add_causer(entry& into, const wait_instance& wait) {
+    location_share add{wait.causer_rank, static_cast<std::int32_t>(wait.causer_location), wait.wait_ns};
+    for (;;) {
+      std::uint32_t last = none, at = into.causers;
+      std::size_t count = 0;
+      for (; at != none; at = causers_[at].next, ++count) {
+        location_share& known = causers_[at].share;
+        if (known.rank == add.rank && known.thread == add.thread) {
+          known.ns += add.ns;
+          return;
+        }
+        last = at;
+      }
+      if (count < most_shares || add.rank < 0) {
+        const auto fresh = static_cast<std::uint32_t>(causers_.size());
+        if (fresh == 0) causers_.reserve(16);
+        causers_.push_back({add, none});
+        (last == none ? into.causers : causers_[last].next) = fresh;
+        return;
+      }
+      add.rank = -1;
+      add.thread = 0;
+    }
+  }
+
+  bool near(std::uint32_t number) const noexcept {
+    return scratch_->distance(shape(number), shape_size(number)) <= settings_->class_distance;
+  }
+
+  // The first class of a key, created as `kind` if there is none. Further classes of the key follow in order of
+  // creation.
+  std::uint32_t first_of(const wait_instance& wait, core::stable_key operation, core::stable_key cause, kind_t kind) {
+    const core::stable_key key = core::combine(key_of(wait.why, operation, cause), wait.location);
+    const auto fresh = static_cast<std::uint32_t>(heads_.size());
+    const std::uint32_t number = numbers_.intern(key, fresh);
+    if (number == fresh) make(wait, operation, cause, kind);
+    return number;
+  }
+
+  std::uint32_t make(const wait_instance& wait, core::stable_key operation, core::stable_key cause, kind_t kind) {
+    const auto number = static_cast<std::uint32_t>(heads_.size());
+    if (number == 0) {
+      heads_.reserve(16);
+      entries_.reserve(12);
+      shapes_.reserve(64);
+    }
+    heads_.push_back(
+        {none, static_cast<std::uint32_t>(shapes_.size()), 0, open, static_cast<std::uint16_t>(wait.location), kind});
+    entries_.push_back({{}, none, none});
+    class_sums& sums = entries_.back().sums;
+    sums.why = wait.why;
+    sums.operation = operation;
+    sums.cause = cause;
+    return number;
+  }
+
+  std::uint32_t find(const wait_instance& wait, core::stable_key operation, core::stable_key cause, kind_t kind) {
+    std::uint32_t at = first_of(wait, operation, cause, kind);
+    while (heads_[at].kind != kind) {
+      const std::uint32_t next = heads_[at].next;
+      if (next == none) {
+        const std::uint32_t number = make(wait, operation, cause, kind);
+        heads_[at].next = number;
+        return number;
+      }
+      at = next;
+    }
+    return at;
+  }
+
+  std::uint32_t choose(const wait_instance& wait, core::stable_key operation, core::stable_key cause,
+                       const base::vector<std::uint32_t>& blocks) {
+    if (settings_->classes_per_key == 0) return find(wait, operation, cause, rest);
+    const auto known = static_cast<std::uint32_t>(heads_.size());
+    std::uint32_t number = first_of(wait, operation, cause, shaped);
+    if (number != known) {
+      std::uint32_t seen = 0, last = number;
+      for (std::uint32_t at = number; at != none; at = heads_[at].next) {
+        last = at;
+        if (heads_[at].kind != shaped) continue;
+        ++seen;
+        if (near(at)) return at;
+      }
+      if (seen >= settings_->classes_per_key) return find(wait, operation, cause, rest);
+      number = make(wait, operation, cause, shaped);
+      heads_[last].next = number;
+    }
+    head& fresh = heads_[number];
+    for (const std::uint32_t b : blocks) {
+      if (scratch_->parts[b] > 0) shapes_.push_back({b, scratch_->parts[b]});
+    }
+    fresh.count = static_cast<std::uint32_t>(shapes_.size()) - fresh.first;
+    return number;
+  }
+
+  const options* settings_ = nullptr;
+  class_scratch* scratch_ = nullptr;
+  base::key_map numbers_;  ///< the first class of each key and location
+  base::pod_vector<head> heads_;
+  base::pod_vector<share> shapes_;
+  base::pod_vector<entry> entries_;
+  base::pod_vector<term_node> terms_;      ///< one list per class, by block
+  base::pod_vector<causer_node> causers_;  ///< one list per class
 };
 
 }  // namespace explain
@@ -32972,428 +31764,6 @@ class lock_book {
 
 #endif
 
-// ---- whywait/explain/map_stage.hpp
-#ifndef WHYWAIT_EXPLAIN_MAP_STAGE_HPP
-#define WHYWAIT_EXPLAIN_MAP_STAGE_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// The maps of one rank on their way up the reduction tree. Those of a rank are made when it is their turn, so that a process
-/// that hosts thousands of ranks holds few of them at a time.
-class map_stage {
- public:
-  /// Begins an epoch; borrows the rank and its blocks. Waits are added to the result.
-  rank_maps* begin(const rank_history& rank, block_table& blocks, std::int64_t origin_ns) {
-    own_.reset(new rank_maps(rank, blocks, origin_ns));
-    return own_.get();
-  }
-  void add_blocks(rank_maps::block_sums& all, base::memory_pool& memory) { own_->add_blocks(all, memory); }
-
-  base::packet pack(const base::pod_vector<core::stable_key>& blocks, base::memory_pool& memory) {
-    take(blocks, memory);
-    base::packet out;
-    sum_.write(out);
-    sum_ = {};
-    return out;
-  }
-  void merge(const base::pod_vector<core::stable_key>& blocks, base::memory_pool& memory, const unsigned char* data,
-             std::size_t size) {
-    take(blocks, memory);
-    base::packet_reader in(data, size);
-    run_maps more;
-    more.read(in);
-    sum_.merge(std::move(more));
-  }
-  void take(const base::pod_vector<core::stable_key>& blocks, base::memory_pool& memory) {
-    if (own_ != nullptr) sum_ = own_->take(blocks, memory);
-    own_.reset();
-  }
-  /// The maps of all ranks, on rank 0.
-  run_maps result() { return std::move(sum_); }
-
- private:
-  std::unique_ptr<rank_maps> own_;
-  run_maps sum_;
-};
-
-/// Adds up the maps of all ranks, after they have agreed on the blocks that get a series of their own. `stage(i)`: of the
-/// i-th hosted rank. `known`: the blocks of earlier epochs, on rank 0. Collective.
-inline void reduce_maps(transport_calls& transport, std::size_t hosted, borrowed<map_stage&(std::size_t)> stage,
-                        const base::pod_vector<core::stable_key>& known, base::memory_pool& memory) {
-  const auto at = [&](std::int32_t i) -> map_stage& { return stage(static_cast<std::size_t>(i)); };
-  rank_maps::block_sums sums;
-  for (std::size_t i = 0; i != hosted; ++i) stage(i).add_blocks(sums, memory);
-  transport.reduce(
-      [&](std::int32_t i) {  // those of all hosted ranks
-        base::packet out;
-        if (i == 0) put_all(out, sums);
-        return out;
-      },
-      [&](std::int32_t, const unsigned char* data, std::size_t size) {
-        if (size == 0) return;
-        rank_maps::block_sums more;
-        base::packet_reader in(data, size);
-        get_all(in, more);
-        sums.append(more.data(), more.size());
-        rank_maps::join_blocks(sums);
-      });
-  base::pod_vector<core::stable_key> blocks;
-  transport.broadcast(
-      [&](std::int32_t) {
-        base::packet out;
-        put_all(out, rank_maps::choose(known, sums));
-        return out;
-      },
-      [&](std::int32_t, const unsigned char* data, std::size_t size) {
-        base::packet_reader in(data, size);
-        get_all(in, blocks);
-      });
-  transport.reduce(
-      [&](std::int32_t i) { return at(i).pack(blocks, memory); },
-      [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge(blocks, memory, data, size); });
-  if (hosted != 0) stage(0).take(blocks, memory);
-}
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/same_code.hpp
-#ifndef WHYWAIT_EXPLAIN_SAME_CODE_HPP
-#define WHYWAIT_EXPLAIN_SAME_CODE_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// Adds the sums of the waits in which a block differs in one direction to those of the other direction. The times add
-/// up. The visits, work and times of the two sides are those of the more frequent direction if the other one has less
-/// than a third of its difference: a few waits in the opposite direction would distort their ratio. `single`: both are of one
-/// wait, whose sides are what they are.
-inline void add_direction(residual_sums& into, const residual_sums& other, bool single = false) noexcept {
-  const auto size = [](const residual_sums& s) {
-    const std::int64_t visits = std::abs(s.causer_visits - s.waiter_visits);
-    return visits != 0 ? visits : std::abs(s.causer_work - s.waiter_work);
-  };
-  const bool by_visits = into.causer_visits != into.waiter_visits || other.causer_visits != other.waiter_visits;
-  const std::int64_t a = by_visits ? std::abs(into.causer_visits - into.waiter_visits) : size(into);
-  const std::int64_t b = by_visits ? std::abs(other.causer_visits - other.waiter_visits) : size(other);
-  const residual_sums sides = a >= b ? into : other;
-  const bool apart = !single && std::min(a, b) * 3 < std::max(a, b);
-  into.add(other);
-  if (!apart) return;
-  into.causer_visits = sides.causer_visits;
-  into.waiter_visits = sides.waiter_visits;
-  into.causer_work = sides.causer_work;
-  into.waiter_work = sides.waiter_work;
-  into.causer_ns = sides.causer_ns;
-  into.waiter_ns = sides.waiter_ns;
-  into.lead_visits = sides.lead_visits;
-}
-
-/// Leads of parts that cancel have moved no visits, but time from one side to the other: puts it back, so that the sides differ by
-/// the total.
-inline void restore_sides(residual_sums& sums) noexcept {
-  const std::int64_t moved = sums.total_ns - (sums.causer_ns - sums.waiter_ns);
-  if (sums.lead_visits != 0 || moved == 0) return;
-  sums.waiter_ns -= moved;  // a lead was taken from the waiting side
-  if (sums.waiter_ns >= 0) return;
-  sums.causer_ns -= sums.waiter_ns;
-  sums.waiter_ns = 0;
-}
-
-/// Joins the two directions of each block of a residual sorted by `residual_term::before`. `count`: waits.
-inline void join_directions(base::vector<residual_term>& residual, std::int64_t count) {
-  base::join_neighbours(
-      residual, [](const residual_term& a, const residual_term& b) { return a.same_block(b); },
-      [count](residual_term& a, const residual_term& b) { add_direction(a, b, count == 1); });
-  if (count != 1) return;
-  for (residual_term& t : residual) restore_sides(t);
-}
-
-namespace detail {
-
-// Unmarked code between two calls that only one of the two sides passed. Up to a tenth of its visits may be on the other
-// side, because a class also holds waits between ranks that both pass it.
-struct one_sided_code {
-  std::size_t term;
-  core::stable_key first, second;
-  bool late;  ///< the side that passed it
-  std::size_t group;
-};
-
-// How often one side passed the group: pieces that follow another piece of the group belong to the same pass.
-inline std::int64_t passes(const base::vector<one_sided_code>& all, std::size_t group, bool late,
-                           const base::vector<residual_term>& terms) {
-  std::int64_t begun = 0, most = 0;
-  for (const one_sided_code& c : all) {
-    if (c.group != group) continue;
-    const std::int64_t visits = late ? terms[c.term].causer_visits : terms[c.term].waiter_visits;
-    most = std::max(most, visits);
-    const bool follows = std::any_of(all.begin(), all.end(), [&](const one_sided_code& o) {
-      return o.group == group && o.late == c.late && o.term != c.term && o.second == c.first;
-    });
-    if (!follows) begun += visits;
-  }
-  return begun > 0 ? begun : most;
-}
-
-}  // namespace detail
-
-/// What was counted of a block counts for another one from now on. `counts`: sorted by block, and stays so.
-inline void rename_counts(base::vector<counted_block>& counts, core::stable_key from, core::stable_key to) {
-  const auto at = [&counts](core::stable_key block) {
-    return std::lower_bound(counts.begin(), counts.end(), block,
-                            [](const counted_block& c, core::stable_key key) { return c.block < key; });
-  };
-  const auto old = at(from);
-  if (old == counts.end() || old->block != from || from == to) return;
-  const counted_block moved = *old;
-  counts.erase(old, old + 1);
-  const auto into = at(to);
-  if (into != counts.end() && into->block == to) {
-    into->counts.add(moved.counts);
-    return;
-  }
-  counts.push_back(moved);
-  counts.back().block = to;
-  base::small_stable_sort(counts, [](const counted_block& a, const counted_block& b) { return a.block < b.block; });
-}
-
-/// Compares unmarked code that begins or ends at different call sites on the two sides as the same code: pieces that
-/// only the late side passed, and pieces that only the waiting side passed, that begin or end at a common call. The
-/// pieces become one term, with the name of the longest piece of the late side. A difference of up to one visit in each
-/// wait is a lead, because the places of such pieces cannot be compared (docs/method.md 1.4). `meanings`: sorted by key.
-/// Call before `join_directions`. O(p^2) for p such pieces.
-inline void merge_same_code(explanation& e, const base::vector<block_meaning>& meanings) {
-  base::vector<detail::one_sided_code> all;
-  for (std::size_t i = 0; i != e.residual.size(); ++i) {
-    const residual_term& t = e.residual[i];
-    if (t.within != 0 || t.causer_visits == t.waiter_visits) continue;
-    if (std::min(t.causer_visits, t.waiter_visits) * 10 > std::max(t.causer_visits, t.waiter_visits)) continue;
-    const auto m = std::lower_bound(meanings.begin(), meanings.end(), t.block,
-                                    [](const block_meaning& a, core::stable_key key) { return a.key < key; });
-    if (m == meanings.end() || m->key != t.block || m->kind != block_kind::between) continue;
-    all.push_back({i, m->first, m->second, t.causer_visits > t.waiter_visits, all.size()});
-  }
-  // A site 0 is the begin or the end of recording, which is a common place.
-  for (detail::one_sided_code& a : all) {
-    for (detail::one_sided_code& b : all) {
-      if (a.late == b.late || a.group == b.group || (a.first != b.first && a.second != b.second)) continue;
-      const std::size_t from = std::max(a.group, b.group), to = std::min(a.group, b.group);
-      for (detail::one_sided_code& c : all) c.group = c.group == from ? to : c.group;
-    }
-  }
-  base::vector<std::size_t> gone;
-  for (std::size_t g = 0; g != all.size(); ++g) {
-    residual_sums sums;
-    const residual_term* name = nullptr;
-    bool late = false, waiting = false;
-    for (const detail::one_sided_code& c : all) {
-      if (c.group != g) continue;
-      const residual_term& t = e.residual[c.term];
-      (c.late ? late : waiting) = true;
-      if (name == nullptr || std::make_pair(t.causer_ns, t.waiter_ns) > std::make_pair(name->causer_ns, name->waiter_ns))
-        name = &t;
-      sums.add(t);
-    }
-    if (!late || !waiting) continue;
-    sums.causer_visits = detail::passes(all, g, true, e.residual);
-    sums.waiter_visits = detail::passes(all, g, false, e.residual);
-    const std::int64_t more = sums.causer_visits - sums.waiter_visits;
-    same_place at;
-    at.causer_total = sums.causer_visits;
-    at.waiter_total = sums.waiter_visits;
-    at.more = std::abs(more) <= e.count ? 0.0 : static_cast<double>(more);
-    const block_use waiter{sums.waiter_visits, sums.waiter_ns, sums.waiter_work};
-    const block_use causer{sums.causer_visits, sums.causer_ns, sums.causer_work};
-    residual_sums merged = difference(waiter, causer, {}, at);
-    if (at.more == 0) merged.visits_ns = 0;
-    // Differences that the two sides do not show (a lead of their own) stay with the speed.
-    merged.total_ns = sums.total_ns;
-    merged.speed_ns = sums.total_ns - merged.visits_ns;
-    merged.inherited_ns = std::max<std::int64_t>(0, std::min(sums.total_ns, sums.inherited_ns));
-    merged.lead_visits += sums.lead_visits;
-    for (const detail::one_sided_code& c : all) {
-      if (c.group != g || &e.residual[c.term] == name) continue;
-      gone.push_back(c.term);
-      rename_counts(e.counts, e.residual[c.term].block, name->block);
-    }
-    static_cast<residual_sums&>(e.residual[static_cast<std::size_t>(name - e.residual.data())]) = merged;
-  }
-  std::sort(gone.begin(), gone.end());
-  std::size_t kept = 0, next = 0;
-  for (std::size_t i = 0; i != e.residual.size(); ++i) {
-    if (next != gone.size() && gone[next] == i) {
-      ++next;
-      continue;
-    }
-    if (kept != i) e.residual[kept] = e.residual[i];
-    ++kept;
-  }
-  e.residual.resize(kept);
-}
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/presentation.hpp
-#ifndef WHYWAIT_EXPLAIN_PRESENTATION_HPP
-#define WHYWAIT_EXPLAIN_PRESENTATION_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// Carnival's cut: drops the smallest terms while the rest makes up 95 % to 105 % of the explained wait, and all terms
-/// below 1 % of it. Of more than 16 terms it drops those below 1 % of the sum of their magnitudes, which is larger if they
-/// cancel each other in part, so that at most 100 remain. Dropped terms are added to unexplained_ns, so that the sum stays
-/// exact. Untimed steps are kept if their counts differ by more than 1 %: 16 different pairs of counts, and 16 steps of each
-/// pair (lines that run together). O(t log t).
-inline void cut_residual(explanation& e, const options& settings) {
-  const auto wait = static_cast<double>(e.wait_ns - e.unexplained_ns);
-  base::vector<residual_term> timed, steps;
-  for (const residual_term& t : e.residual) {
-    if (t.within != 0) {
-      const std::int64_t more = std::abs(t.causer_visits - t.waiter_visits);
-      if (more * 100 > std::max(t.causer_visits, t.waiter_visits)) steps.push_back(t);
-    } else if (t.total_ns != 0) {
-      timed.push_back(t);
-    }
-  }
-  const auto name_before = [](const residual_term& a, const residual_term& b) {
-    return a.block != b.block ? a.block < b.block : a.within < b.within;
-  };
-  base::small_stable_sort(timed, [&](const residual_term& a, const residual_term& b) {
-    const std::int64_t x = std::abs(a.total_ns), y = std::abs(b.total_ns);
-    return x != y ? x > y : name_before(a, b);
-  });
-  double kept = wait, magnitudes = 0;
-  for (const residual_term& t : timed) magnitudes += static_cast<double>(std::abs(t.total_ns));
-  while (!timed.empty()) {
-    const auto least = static_cast<double>(timed.back().total_ns);
-    const bool tiny = std::abs(least) < settings.least_share * (timed.size() > settings.listed_terms ? magnitudes : wait);
-    const bool enough = std::abs(kept - least - wait) <= (1 - settings.kept_share) * wait;
-    if (!tiny && !enough) break;
-    kept -= least;
-    e.unexplained_ns += timed.back().total_ns;
-    timed.pop_back();
-  }
-  base::small_stable_sort(steps, [&](const residual_term& a, const residual_term& b) {
-    const std::int64_t x = std::abs(a.causer_visits - a.waiter_visits);
-    const std::int64_t y = std::abs(b.causer_visits - b.waiter_visits);
-    if (x != y) return x > y;
-    return a.causer_visits != b.causer_visits ? a.causer_visits > b.causer_visits : name_before(a, b);
-  });
-  std::size_t kept_steps = 0, pairs = 0, alike = 0;
-  for (std::size_t i = 0; i != steps.size(); ++i) {
-    const bool same =
-        i != 0 && steps[i].causer_visits == steps[i - 1].causer_visits && steps[i].waiter_visits == steps[i - 1].waiter_visits;
-    alike = same ? alike + 1 : 1;
-    if (!same && ++pairs > 16) break;
-    if (alike <= 16) steps[kept_steps++] = steps[i];
-  }
-  steps.resize(kept_steps);
-  e.residual = std::move(timed);
-  e.residual.insert(e.residual.end(), steps.begin(), steps.end());
-}
-
-/// Sorts by share, largest first, and adds up all beyond `limit` under rank -1.
-inline void bound_shares(base::vector<location_share>& list, std::size_t limit) {
-  base::small_stable_sort(list, [](const location_share& a, const location_share& b) {
-    if ((a.rank < 0) != (b.rank < 0)) return b.rank < 0;
-    if (a.ns != b.ns) return a.ns > b.ns;
-    return a.rank != b.rank ? a.rank < b.rank : a.thread < b.thread;
-  });
-  std::int64_t rest = 0;
-  while (list.size() > limit || (!list.empty() && list.back().rank < 0)) {
-    rest += list.back().ns;
-    list.pop_back();
-  }
-  if (rest != 0) list.push_back({-1, 0, rest});
-}
-
-/// Moves what was counted (count_key) from the residual to `counts`.
-inline void take_counts(explanation& e) {
-  std::size_t kept = 0;
-  for (const residual_term& t : e.residual) {
-    core::code_count what{};
-    if (t.within == 0 || !is_count_key(t.block, what)) {
-      e.residual[kept++] = t;
-      continue;
-    }
-    counted_block& c = e.counts.emplace_back();
-    c.block = t.within;
-    c.counts.causer[what] = t.causer_work;
-    c.counts.waiter[what] = t.waiter_work;
-  }
-  e.residual.resize(kept);
-  base::sort_and_join(
-      e.counts, [](const counted_block& a, const counted_block& b) { return a.block < b.block; },
-      [](counted_block& a, const counted_block& b) { a.counts.add(b.counts); });
-}
-
-/// Sets the times in which the counts were counted: of both sides since they were last aligned, with a lead.
-inline void time_counts(explanation& e) {
-  for (counted_block& c : e.counts) {
-    for (const residual_term& t : e.residual) {
-      if (t.block != c.block || t.within != 0) continue;
-      c.causer_ns += t.causer_ns;
-      c.waiter_ns += t.causer_ns - t.total_ns;
-    }
-  }
-}
-
-/// Converts the merged classes to explanations, most costly first. Waits without a shape join the largest class of
-/// their key. `meanings`: of the blocks, sorted by key.
-inline base::vector<explanation> present(base::vector<merged_class>& merged, const base::vector<block_meaning>& meanings,
-                                         const options& settings) {
-  base::vector<explanation> result;
-  const std::uint32_t shapeless = settings.classes_per_key + 1;
-  for (std::size_t i = 0; i != merged.size();) {
-    std::size_t j = i, largest = i;
-    for (; j != merged.size() && merged[j].key == merged[i].key; ++j) {
-      if (merged[j].slot != shapeless && merged[j].sum.wait_ns > merged[largest].sum.wait_ns) largest = j;
-    }
-    if (merged[j - 1].slot == shapeless && largest != j - 1) {
-      merged[largest].merge(merged[j - 1].sum);
-      merged[j - 1].sum = {};
-    }
-    for (; i != j; ++i) {
-      if (merged[i].sum.count == 0) continue;
-      explanation& e = merged[i].sum;
-      take_counts(e);
-      merge_same_code(e, meanings);
-      time_counts(e);
-      join_directions(e.residual, e.count);
-      cut_residual(e, settings);
-      bound_shares(e.waiters, settings.listed_locations);
-      bound_shares(e.causers, settings.listed_locations);
-      result.push_back(std::move(e));
-    }
-  }
-  base::small_stable_sort(result, [](const explanation& a, const explanation& b) {
-    if (a.wait_ns != b.wait_ns) return a.wait_ns > b.wait_ns;
-    if (a.first_ns != b.first_ns) return a.first_ns < b.first_ns;
-    if (a.why != b.why) return a.why < b.why;
-    return a.operation != b.operation ? a.operation < b.operation : a.cause < b.cause;
-  });
-  return result;
-}
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/explain/progress_book.hpp
 #ifndef WHYWAIT_EXPLAIN_PROGRESS_BOOK_HPP
 #define WHYWAIT_EXPLAIN_PROGRESS_BOOK_HPP
@@ -33859,6 +32229,1654 @@ class thread_waits {
   base::pod_vector<wait> waits_;
   std::size_t sent_ = 0;
 };
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/base/cold_small.hpp
+#ifndef WHYWAIT_BASE_COLD_SMALL_HPP
+#define WHYWAIT_BASE_COLD_SMALL_HPP
+
+// Between this header and cold_end.hpp <whywait/observer.hpp> includes the cold rooms that process the result of a run, not its
+// records: rules, questions, report, and what explain/ and clocks/ do once per run. An optimising g++ compiles them for size,
+// without the passes that take long and reduce the size by less than 2 %. What runs for each record is included before this
+// header, because the explanation would be 1.7 times as slow.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#pragma GCC optimize("Os", "no-code-hoisting", "no-expensive-optimizations", "no-gcse", "no-if-conversion",              \
+                         "no-if-conversion2", "no-ipa-cp", "no-ipa-icf", "no-ipa-sra", "no-ivopts", "no-peephole2",      \
+                         "no-rerun-cse-after-loop", "no-schedule-insns2", "no-split-wide-types", "no-thread-jumps",      \
+                         "no-tree-dominator-opts", "no-tree-fre", "no-tree-loop-optimize", "no-tree-pre", "no-tree-pta", \
+                         "no-tree-vrp")
+#endif
+
+#endif
+
+// ---- whywait/explain/merging.hpp
+#ifndef WHYWAIT_EXPLAIN_MERGING_HPP
+#define WHYWAIT_EXPLAIN_MERGING_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The blocks of a table in the order of their names. Cached until `use` is called with another or a longer table.
+class name_order {
+ public:
+  void use(const block_table& blocks) {
+    if (&blocks == table_ && blocks.size() == blocks_.size()) return;
+    table_ = &blocks;
+    blocks_.resize(blocks.size());
+    places_.resize(blocks.size());
+    for (std::uint32_t b = 0; b != blocks_.size(); ++b) blocks_[b] = b;
+    sort_short(blocks_, [&blocks](std::uint32_t a, std::uint32_t b) { return blocks[a].before(blocks[b]); });
+    for (std::uint32_t i = 0; i != blocks_.size(); ++i) places_[blocks_[i]] = i;
+  }
+
+  std::size_t size() const noexcept { return blocks_.size(); }
+  std::uint32_t block(std::size_t place) const noexcept { return blocks_[place]; }
+  std::uint32_t place(std::uint32_t block) const noexcept { return places_[block]; }
+
+ private:
+  const block_table* table_ = nullptr;
+  base::pod_vector<std::uint32_t> blocks_, places_;  ///< by place, by block
+};
+
+/// Merges the wait classes of all ranks (docs/method.md 1.7). In each round the earliest class of each key that no
+/// leader covers becomes the next leader on all ranks: one reduction and one broadcast per round, at most
+/// `classes_per_key` rounds. Every class then joins the first leader within `class_distance`, and the rest is addition.
+/// The result depends neither on rank numbers nor on the shape of the reduction tree.
+///
+/// One instance serves all ranks that a process hosts. Calls in this order: `take_classes` for each rank; in each round
+/// `propose_leaders`, `take_proposals`, `merge_proposals`, `join_leaders`; `finish_rounds`; `write_classes`,
+/// `merge_classes` and `merged_classes`.
+class class_merger {
+ public:
+  /// `hosted`: number of ranks of the process. `leaders`: those of earlier epochs, by key and slot; new ones are
+  /// inserted if the run continues. `scratch`: of the process. All are borrowed.
+  class_merger(const options& settings, std::size_t hosted, shape_leaders& leaders, class_scratch& scratch)
+      : settings_(&settings),
+        leaders_(&leaders),
+        scratch_(&scratch),
+        search_(settings, leaders, scratch),
+        parts_(new part[hosted]),
+        hosted_(hosted) {}
+
+  /// Registers all classes of one hosted rank; all arguments are borrowed. When the sums are written, `classes` is
+  /// cleared for the next epoch, or freed at the end of the run.
+  void take_classes(std::size_t number, const rank_history& rank, const block_table& blocks, wait_classes& classes) {
+    part& mine = parts_[number];
+    mine.rank = &rank;
+    mine.blocks = &blocks;
+    mine.classes = &classes;
+    mine.first = search_.size();
+    for (std::uint32_t c = 0; c != classes.size(); ++c) {
+      if (classes.kind(c) == wait_classes::shapeless) {
+        search_.add(settings_->classes_per_key + 1);
+      } else if (classes.kind(c) == wait_classes::rest) {
+        search_.add(settings_->classes_per_key);
+      } else if (classes.slot(c) != wait_classes::open) {
+        search_.add(classes.slot(c));
+      } else {
+        search_.add(classes.key(c), classes.sums(c), classes.shape(c), classes.shape_size(c), blocks);
+      }
+    }
+  }
+
+  /// Begins a round: proposes the hosted ranks' candidates.
+  void propose_leaders() { search_.propose(best_); }
+  /// Moves out the proposals of this process and of the ranks merged into it; on rank 0 the leaders of the round.
+  base::packet take_proposals() noexcept { return std::move(best_); }
+  /// Merges the proposals of another process: of each key the earlier candidate stays.
+  void merge_proposals(const unsigned char* data, std::size_t size) {
+    if (size == 0) return;
+    leader_reader mine(best_.data(), best_.size()), other(data, size);
+    base::packet& both = scratch_->joined;
+    both.clear();
+    both.reserve(best_.size() + size);
+    while (!mine.done() || !other.done()) {
+      const bool own = other.done() || (!mine.done() && mine.head().key < other.head().key);
+      const bool same = !mine.done() && !other.done() && mine.head().key == other.head().key;
+      leader_reader& first = own || (same && mine.before(other)) ? mine : other;
+      base::put_bytes(both, first.bytes(), first.size());
+      if (own || same) mine.next();
+      if (!own) other.next();
+    }
+    best_.swap(both);
+  }
+  /// Ends a round with the leaders that all ranks have agreed on.
+  void join_leaders(const base::packet& leaders) {
+    search_.join_leaders(leaders);
+    base::put_bytes(found_, leaders.data(), leaders.size());
+    ends_.push_back(found_.size());
+  }
+
+  /// After the last round every class has its slot.
+  void finish_rounds() {
+    search_.finish_rounds();
+    if (hosted_ == 0 || !parts_[0].rank->continues) return;
+    std::size_t begin = 0;
+    for (const std::size_t end : ends_) {
+      leaders_->insert({found_.data() + begin, end - begin});
+      begin = end;
+    }
+  }
+  /// Calls f(number of a class, class_clock) for each class of one hosted rank. After `finish_rounds`, before the
+  /// classes are written.
+  template <class F>
+  void each_class(std::size_t number, F&& f) const {
+    const part& mine = parts_[number];
+    for (std::uint32_t c = 0; c != mine.classes->size(); ++c) f(c, class_clock{mine.classes->key(c), slot(mine.first + c)});
+  }
+
+  /// Appends the sums of one rank and of everything merged into it, in the format of class_packet.hpp. Call once.
+  void write_classes(std::size_t number, base::packet& out) {
+    part& mine = parts_[number];
+    if (!mine.summed) return sum(number, out);
+    base::put_bytes(out, mine.sums.data(), mine.sums.size());
+    mine.sums = {};
+  }
+  /// Adds what another rank wrote.
+  void merge_classes(std::size_t number, const unsigned char* data, std::size_t size) {
+    part& mine = parts_[number];
+    if (!mine.summed) sum(number, mine.sums);
+    join_classes(mine.sums, data, size, *scratch_);
+  }
+  /// On rank 0: all classes, sorted by key and slot.
+  base::vector<merged_class>& merged_classes() {
+    part& mine = parts_[0];
+    if (!mine.summed) sum(0, mine.sums);
+    for (class_reader in(mine.sums.data(), mine.sums.size()); !in.done(); in.next()) merged_.emplace_back(in);
+    mine.sums = {};
+    return merged_;
+  }
+
+  /// Moves the classes of one epoch into those of all epochs before it; both are sorted by key and slot.
+  static void add_epoch(base::vector<merged_class>& all, base::vector<merged_class>& epoch) {
+    if (all.empty()) return all.swap(epoch);
+    const std::size_t known = all.size();
+    std::size_t at = 0;
+    for (merged_class& c : epoch) {
+      while (at != known && all[at] < c) ++at;
+      if (at != known && all[at].same(c)) {
+        all[at].merge(c.sum);
+      } else {
+        all.push_back(std::move(c));
+      }
+    }
+    if (all.size() != known) base::small_stable_sort(all);
+  }
+
+ private:
+  // One hosted rank.
+  struct part {
+    const rank_history* rank = nullptr;
+    const block_table* blocks = nullptr;
+    wait_classes* classes = nullptr;
+    base::packet sums;  ///< in the format of class_packet.hpp
+    std::uint32_t first = 0;  ///< number of its first class in the search
+    bool summed = false;
+  };
+
+  // The slot of the rest class if no leader was found.
+  std::uint32_t slot(std::size_t number) const noexcept {
+    const std::uint32_t found = search_.slot(number);
+    return found == leader_search::open ? settings_->classes_per_key : found;
+  }
+
+  void sum(std::size_t number, base::packet& out) {
+    part& mine = parts_[number];
+    wait_classes& classes = *mine.classes;
+    mine.summed = true;
+    names_.use(*mine.blocks);
+    using placed_class = class_scratch::placed_class;
+    base::pod_vector<placed_class>& placed = scratch_->placed;
+    placed.clear();
+    for (std::uint32_t c = 0; c != classes.size(); ++c) {
+      const std::uint32_t place = slot(mine.first + c);
+      if (classes.kind(c) == wait_classes::shaped) classes.set_slot(c, place);
+      if (classes.sums(c).count != 0) placed.push_back({classes.key(c), place, c});
+    }
+    sort_short(placed,
+               [](const placed_class& a, const placed_class& b) { return a.key != b.key ? a.key < b.key : a.slot < b.slot; });
+    out.reserve(out.size() + placed.size() * (sizeof(packed_class) + sizeof(location_share)) +
+                classes.terms() * sizeof(residual_term) + classes.causers() * sizeof(location_share));
+    for (std::size_t i = 0, j = 0; i != placed.size(); i = j) {
+      for (j = i + 1; j != placed.size() && placed[j].key == placed[i].key && placed[j].slot == placed[i].slot;) ++j;
+      write_class(mine, out, i, j);
+    }
+    if (mine.rank->continues) {
+      classes.clear_sums();
+    } else {
+      classes = {};
+    }
+  }
+
+  // Writes classes of this rank that share one leader, which are consecutive in scratch_->placed.
+  void write_class(const part& mine, base::packet& out, std::size_t first, std::size_t last) {
+    base::pod_vector<residual_sums>& terms = scratch_->terms;
+    base::pod_vector<std::uint64_t>& used = scratch_->used;
+    const std::size_t lines = 2 * names_.size();
+    if (terms.size() < lines) {
+      terms.resize(lines);
+      used.resize(lines / 64 + 1, 0);
+    }
+    scratch_->waiters.clear();
+    scratch_->causers.clear();
+    const wait_classes& classes = *mine.classes;
+    packed_class head;
+    head.key = scratch_->placed[first].key;
+    head.slot = scratch_->placed[first].slot;
+    for (std::size_t i = first; i != last; ++i) {
+      const std::uint32_t c = scratch_->placed[i].number;
+      head.sums.add(classes.sums(c));
+      add_share(scratch_->waiters, {mine.rank->rank, static_cast<std::int32_t>(classes.location(c)), classes.sums(c).wait_ns});
+      classes.each_causer(c, [this](const location_share& from) { add_share(scratch_->causers, from); });
+      classes.each_term(c, [&](std::uint32_t block, const residual_sums& sums) {
+        const std::uint32_t place = 2 * names_.place(block) + (sums.fewer() ? 1 : 0);
+        const std::uint64_t bit = std::uint64_t{1} << place % 64;
+        if ((used[place / 64] & bit) == 0) {
+          used[place / 64] |= bit;
+          terms[place] = sums;
+          ++head.terms;
+        } else {
+          terms[place].add(sums);
+        }
+      });
+    }
+    const std::size_t at = out.size();
+    put(out, head);
+    for (std::size_t word = 0; word * 64 < lines; ++word) {
+      for (std::uint64_t left = used[word]; left != 0; left &= left - 1) {
+        const std::size_t place = word * 64 + static_cast<std::size_t>(__builtin_ctzll(left));
+        const block_table::name& name = (*mine.blocks)[names_.block(place / 2)];
+        residual_term term;
+        static_cast<residual_sums&>(term) = terms[place];
+        term.block = name.block;
+        term.within = name.within;
+        put(out, term);
+      }
+      used[word] = 0;
+    }
+    detail::finish_class(out, at, head, *scratch_);
+  }
+
+  const options* settings_;
+  shape_leaders* leaders_;  ///< of earlier epochs
+  class_scratch* scratch_;
+  leader_search search_;
+  std::unique_ptr<part[]> parts_;
+  std::size_t hosted_;
+  base::packet best_;  ///< the proposals of this round: sorted by key, one per key
+  base::packet found_;  ///< the leaders of all rounds
+  base::pod_vector<std::size_t> ends_;  ///< end of each round's leaders in found_
+  name_order names_;
+  base::vector<merged_class> merged_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/clocks/chosen_changes.hpp
+#ifndef WHYWAIT_CLOCKS_CHOSEN_CHANGES_HPP
+#define WHYWAIT_CLOCKS_CHOSEN_CHANGES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+using key_time = std::pair<core::stable_key, std::int64_t>;
+
+/// Adds up the times of equal keys; the longest comes first.
+inline void add_up(base::vector<key_time>& times) {
+  base::sort_and_join(
+      times, [](const key_time& a, const key_time& b) { return a.first < b.first; },
+      [](key_time& to, const key_time& t) { to.second += t.second; });
+  base::small_stable_sort(times, [](const key_time& a, const key_time& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+}
+
+/// The sends for which it is predicted what sending before the work ahead of them saves: those of late senders, by the block
+/// that explains most of the waits for them. At most two blocks with the longest waits.
+inline base::pod_vector<explain::earlier_send> sends_to_move(const base::vector<explain::merged_class>& classes) {
+  constexpr std::size_t most_blocks = 2, most_sends = 16;
+  base::vector<explain::earlier_send> all;
+  for (const explain::merged_class& c : classes) {
+    if (c.sum.why != explain::pattern::late_sender) continue;
+    const explain::residual_term* top = nullptr;
+    for (const explain::residual_term& t : c.sum.residual)
+      if (t.within == 0 && t.total_ns > 0 && (top == nullptr || t.total_ns > top->total_ns)) top = &t;
+    if (top != nullptr) all.push_back({top->block, c.sum.cause, c.sum.wait_ns, 0});
+  }
+  const auto before = [](const explain::earlier_send& a, const explain::earlier_send& b) {
+    return a.block != b.block ? a.block < b.block : a.send < b.send;
+  };
+  base::sort_and_join(all, before, [](explain::earlier_send& to, const explain::earlier_send& s) { to.wait_ns += s.wait_ns; });
+  for (explain::earlier_send& s : all)  // for a while: the waits of the whole block
+    for (const explain::earlier_send& o : all) s.saving_ns += o.block == s.block ? o.wait_ns : 0;
+  explain::sort_by_saving(all);
+  base::pod_vector<explain::earlier_send> sends;
+  std::size_t blocks = 0;
+  for (explain::earlier_send& s : all) {
+    if (10 * s.wait_ns < s.saving_ns) continue;  // hardly waited for
+    if (sends.empty() || sends.back().block != s.block) ++blocks;
+    if (blocks > most_blocks || sends.size() == most_sends) break;
+    s.saving_ns = 0;
+    sends.push_back(s);
+  }
+  return sends;
+}
+
+/// The call site of the barrier for which it is predicted what removing it saves: the one in which the ranks wait longest, if that
+/// is at least a twentieth of the waiting; otherwise 0.
+inline core::stable_key barrier_to_remove(const base::vector<explain::merged_class>& classes) {
+  base::vector<key_time> barriers;
+  std::int64_t all_ns = 0;
+  for (const explain::merged_class& c : classes) {
+    all_ns += c.sum.wait_ns;
+    if (c.sum.why == explain::pattern::wait_at_barrier && c.sum.operation == c.sum.cause)
+      barriers.emplace_back(c.sum.operation, c.sum.wait_ns);
+  }
+  add_up(barriers);
+  return !barriers.empty() && 20 * barriers[0].second >= all_ns ? barriers[0].first : 0;
+}
+
+/// The call sites of waits for locks, longest first: of all it is predicted what it saves if no thread waits there, which bounds what a
+/// change of any lock saves.
+inline base::pod_vector<core::stable_key> locks_to_remove(const base::vector<explain::merged_class>& classes) {
+  base::vector<key_time> locks;
+  for (const explain::merged_class& c : classes)
+    if (explain::waits_for_lock(c.sum.why)) locks.emplace_back(c.sum.operation, c.sum.wait_ns);
+  add_up(locks);
+  base::pod_vector<core::stable_key> sites;
+  for (const key_time& l : locks) sites.push_back(l.first);
+  return sites;
+}
+
+/// Some threads, in any order. Two groups with a bit in common may have a thread in common.
+struct thread_group {
+  std::uint64_t name = 0, bits = 0;  ///< no bits: not all of them are known
+};
+[[gnu::noinline]] inline thread_group group_of(const base::vector<explain::location_share>& threads) noexcept {
+  thread_group all;
+  for (const explain::location_share& s : threads) {
+    if (s.rank < 0) return {};
+    all.name += core::combine(static_cast<std::uint64_t>(explain::thread_of_rank{s.rank, s.thread}.number()), 0);
+    all.bits |= std::uint64_t{1} << (static_cast<std::uint32_t>(s.rank + 8 * s.thread) & 63u);
+  }
+  return all;
+}
+
+/// The call sites of the two threads, or groups of ranks, that wait longest for each other to hand something on, the shorter wait first: it
+/// is predicted what it saves if none waits in the first. Each is at least a twentieth of the waiting, and hardly another thread is in either.
+inline explain::turn_taking turns_to_end(const base::vector<explain::merged_class>& classes) {
+  constexpr std::size_t most = 32;  // directions that are compared
+  struct direction {
+    core::stable_key site;
+    std::uint64_t waiter, causer;  // names of groups
+    std::int64_t ns;
+  };
+  base::vector<direction> all;
+  base::vector<key_time> sites;  // with the waits of all threads
+  std::int64_t all_ns = 0;
+  for (const explain::merged_class& c : classes) {
+    all_ns += c.sum.wait_ns;
+    if (c.sum.why != explain::pattern::condition_variable && c.sum.why != explain::pattern::semaphore &&
+        c.sum.why != explain::pattern::latch && c.sum.why != explain::pattern::late_sender)
+      continue;
+    sites.emplace_back(c.sum.operation, c.sum.wait_ns);
+    const thread_group waiter = group_of(c.sum.waiters), causer = group_of(c.sum.causers);
+    if (waiter.bits == 0 || causer.bits == 0 || (waiter.bits & causer.bits) != 0) continue;
+    all.push_back({c.sum.operation, waiter.name, causer.name, c.sum.wait_ns});
+  }
+  add_up(sites);
+  base::sort_and_join(
+      all,
+      [](const direction& a, const direction& b) {
+        if (a.site != b.site) return a.site < b.site;
+        return a.waiter != b.waiter ? a.waiter < b.waiter : a.causer < b.causer;
+      },
+      [](direction& to, const direction& d) { to.ns += d.ns; });
+  base::small_stable_sort(all, [](const direction& a, const direction& b) { return a.ns > b.ns; });
+  const auto alone = [&sites](const direction& d) {
+    for (const key_time& s : sites)
+      if (s.first == d.site) return 10 * d.ns >= 9 * s.second;
+    return false;
+  };
+  explain::turn_taking turns;
+  std::int64_t longest_ns = all_ns / 20;
+  const direction* const end = all.data() + (all.size() < most ? all.size() : most);
+  for (const direction* i = all.data(); i != end; ++i) {
+    for (const direction* j = all.data(); j != end; ++j) {
+      const direction &a = *i, &b = *j;
+      if (a.waiter != b.causer || a.causer != b.waiter || a.ns > b.ns || a.site == b.site || a.ns <= longest_ns) continue;
+      if (!alone(a) || !alone(b)) continue;
+      longest_ns = a.ns;
+      turns = {a.site, b.site, 0};
+    }
+  }
+  return turns;
+}
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/clocks/critical_path.hpp
+#ifndef WHYWAIT_CLOCKS_CRITICAL_PATH_HPP
+#define WHYWAIT_CLOCKS_CRITICAL_PATH_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// The causal path profile of the location that ended last, which is the critical path of the run, and the time of all
+/// locations in each block (docs/method.md 1.5). Merged up the reduction tree; memory grows with distinct blocks.
+struct critical_path {
+  using entry = explain::block_time;
+  std::int64_t end_ns = INT64_MIN;
+  base::pod_vector<entry> path;   ///< in any order
+  base::pod_vector<entry> spent;  ///< by block
+
+  /// Adds one location; `own`: what it did itself, ascending.
+  void add(std::int64_t own_end_ns, base::pod_vector<entry>&& own_path, const base::pod_vector<entry>& own) {
+    if (own_end_ns > end_ns) {  // on a tie the lower rank stays
+      end_ns = own_end_ns;
+      path = std::move(own_path);
+    }
+    join_ascending(spent, own, before, add_entry);
+  }
+  /// The path by block: steps of one block in several regions are added up.
+  static base::pod_vector<entry> joined(base::pod_vector<entry> path) {
+    base::sort_and_join(path, before, add_entry);
+    return path;
+  }
+
+  void write(base::packet& out) const {
+    put(out, end_ns);
+    put_all(out, path);
+    put_all(out, spent);
+  }
+  /// Merges what another rank's `write` wrote.
+  void merge(base::packet_reader& in) {
+    const auto end = in.get<std::int64_t>();
+    if (end > end_ns) {
+      end_ns = end;
+      get_all(in, path);
+    } else {
+      in.skip(in.get_count(sizeof(entry)) * sizeof(entry));
+    }
+    join_ascending(spent, in, before, add_entry);
+  }
+
+  /// Largest first. `imbalance_ns`: the part of a block's time on the path above the mean of all locations.
+  base::vector<explain::critical_block> present(std::int64_t locations) const {
+    base::vector<explain::critical_block> result;
+    for (const entry& e : joined(path)) {
+      const auto at = std::lower_bound(spent.begin(), spent.end(), e.block,
+                                       [](const entry& s, core::stable_key block) { return s.block < block; });
+      const std::int64_t all = at != spent.end() && at->block == e.block ? at->ns : 0;
+      const std::int64_t mean = locations > 0 ? all / locations : 0;
+      result.push_back({e.block, e.ns, std::max<std::int64_t>(0, e.ns - mean), e.visits});
+    }
+    base::small_stable_sort(result, [](const explain::critical_block& a, const explain::critical_block& b) {
+      return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
+    });
+    return result;
+  }
+
+ private:
+  static bool before(const entry& a, const entry& b) noexcept { return a.block < b.block; }
+  static void add_entry(entry& to, const entry& e) noexcept {
+    to.ns += e.ns;
+    to.visits += e.visits;
+  }
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/clocks/further_speeds.hpp
+#ifndef WHYWAIT_CLOCKS_FURTHER_SPEEDS_HPP
+#define WHYWAIT_CLOCKS_FURTHER_SPEEDS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// The answer to a question about one block: the run ends at `end_ns` instead of `total_ns`. What remains of the critical path is
+/// a lower bound of the run without the block.
+inline explain::what_if_answer answer_about_block(const explain::what_if& question, std::int64_t end_ns, std::int64_t total_ns,
+                                                  const base::vector<explain::critical_block>& critical_path) {
+  const explain::change& c = question.changes[0];
+  std::int64_t most = c.block == explain::network_key() ? total_ns : 0;
+  for (const explain::critical_block& b : critical_path)
+    if (b.block == c.block) most = static_cast<std::int64_t>((1 - c.factor) * static_cast<double>(b.ns));
+  const std::int64_t saving = std::min(total_ns - end_ns, most);
+  return {question, total_ns - saving, saving};
+}
+
+/// Faster code saves at least as much as slower code, of the same block in the order of `ask_further_speeds`. By the clocks it may
+/// save less: a call that waits longer is late by more (usual_tails.hpp).
+inline void order_by_speed(base::vector<explain::what_if_answer>& answers) {
+  for (std::size_t k = answers.size(); k-- > 1;) {
+    explain::what_if_answer &faster = answers[k - 1], &slower = answers[k];
+    if (faster.question.changes[0].block != slower.question.changes[0].block || faster.total_ns <= slower.total_ns) continue;
+    faster.total_ns = slower.total_ns;
+    faster.saving_ns = slower.saving_ns;
+  }
+}
+
+/// The maximum number of blocks for which further speeds are predicted.
+constexpr std::size_t most_further_blocks = 5;
+/// The maximum number of blocks that are guessed to be among them. A further pass takes half as long as the first one, which a few
+/// clocks more lengthen little.
+constexpr std::size_t most_guessed_blocks = 8;
+
+/// The blocks for which further speeds are predicted: those of the questions from number `first` on that save most
+/// and at least 1 % of the run if they are twice as fast. `end_ns(q)`: the end of the run with question q of `asked`.
+template <class End>
+base::packet choose_further_speeds(const base::vector<explain::what_if>& questions, std::size_t first, std::size_t asked,
+                                   std::int64_t total_ns, const End& end_ns) {
+  using entry = std::pair<core::stable_key, std::int64_t>;
+  base::vector<entry> blocks;
+  for (std::size_t q = first; q < asked; ++q) {
+    const explain::change& c = questions[q].changes[0];
+    if (c.factor == 0.5 && 100 * (total_ns - end_ns(q)) >= total_ns) blocks.emplace_back(c.block, end_ns(q));
+  }
+  base::small_stable_sort(blocks, [](const entry& a, const entry& b) { return a.second < b.second; });
+  blocks.resize(std::min(blocks.size(), most_further_blocks));
+  base::packet out;
+  for (const entry& b : blocks) put(out, b.first);
+  return out;
+}
+
+/// Guesses these blocks before any question is answered: of `asked`, those that take most of a critical path, then others. A block
+/// of which little is on that path may save much, because calls that wait less are late less (usual_tails.hpp). Both lists hold each
+/// block once; `path` is sorted by time, largest first.
+inline base::packet guess_further_speeds(const base::pod_vector<explain::block_time>& path,
+                                         const base::vector<std::pair<core::stable_key, std::int64_t>>& asked) {
+  base::packet out;
+  std::size_t count = 0;
+  const auto guess = [&out, &count](core::stable_key block) {
+    if (count++ < most_guessed_blocks) put(out, block);
+  };
+  for (const explain::block_time& b : path)
+    if (std::any_of(asked.begin(), asked.end(), [&b](const auto& a) { return a.first == b.block; })) guess(b.block);
+  for (const auto& a : asked)
+    if (std::none_of(path.begin(), path.end(), [&a](const auto& b) { return a.first == b.block; })) guess(a.first);
+  return out;
+}
+
+/// Lists the numbers of the questions about further speeds of these blocks and of the network. Questions that `questions` does not
+/// contain yet are appended to it.
+inline base::pod_vector<std::uint32_t> ask_further_speeds(base::vector<explain::what_if>& questions,
+                                                          base::packet_reader blocks) {
+  base::pod_vector<std::uint32_t> numbers;
+  const auto ask = [&](core::stable_key block) {
+    for (const double factor : {0.0, 0.25, 0.5, 0.75}) {
+      const auto known = std::find_if(questions.begin(), questions.end(), [&](const explain::what_if& q) {
+        const explain::change& c = q.changes[0];
+        return q.changes.size() == 1 && c.block == block && c.factor == factor && c.balanced < 0 && !c.sends_first;
+      });
+      numbers.push_back(static_cast<std::uint32_t>(known - questions.begin()));
+      if (known != questions.end()) continue;
+      questions.emplace_back();
+      questions.back().changes.push_back({block, factor});
+    }
+  };
+  while (!blocks.empty()) ask(blocks.get<core::stable_key>());
+  ask(explain::network_key());
+  return numbers;
+}
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/clocks/slow_ranks.hpp
+#ifndef WHYWAIT_CLOCKS_SLOW_RANKS_HPP
+#define WHYWAIT_CLOCKS_SLOW_RANKS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// For each balanced block the threads that take nearly as long as the one that takes longest. Added up over ranks.
+class slow_ranks {
+ public:
+  void begin(std::size_t blocks) { all_.assign(blocks, {}); }
+  /// Adds a thread of this rank, in ascending order. `ns`: its time in the block number `q`, which `b` is about.
+  void measure(explain::thread_of_rank who, std::size_t q, const explain::balance_answer& b, std::int64_t ns) {
+    const std::int64_t mean_ns = block_balance::mean_ns(b);
+    const bool slowest = who == explain::thread_of_rank{b.rank, b.thread};
+    if (!slowest && least_of_ten * (b.most_ns - mean_ns) > 10 * (ns - mean_ns)) return;
+    group& g = all_[q];
+    g.first[std::min(g.count, most - 1)] = who;
+    ++g.count;
+    g.ns += ns;
+  }
+  void write(base::packet& out) const { put_all(out, all_); }
+  /// Adds the threads of higher ranks, as their `write` wrote them.
+  void merge(base::packet_reader& in) {
+    base::pod_vector<group> others;
+    get_all(in, others);
+    for (std::size_t q = 0; q < std::min(all_.size(), others.size()); ++q) {
+      group &a = all_[q], &b = others[q];
+      for (std::int32_t i = 0; i != std::min(b.count, most); ++i) a.first[std::min(a.count + i, most - 1)] = b.first[i];
+      a.count += b.count;
+      a.ns += b.ns;
+    }
+  }
+  void name(explain::balance_answer& b, std::size_t q) const {
+    if (q >= all_.size()) return;
+    b.slow_ranks = all_[q].count;
+    b.slow_ns = all_[q].ns;
+    std::copy(std::begin(all_[q].first), std::end(all_[q].first), b.slow);
+  }
+
+ private:
+  static constexpr std::int64_t least_of_ten = 7;  ///< of what the slowest rank has above the mean, in tenths
+  static constexpr std::int32_t most = 4;
+
+  struct group {
+    std::int32_t count = 0;
+    explain::thread_of_rank first[most] = {};  ///< of more than `most` the first ones, and the last one
+    std::int64_t ns = 0;
+  };
+
+  base::pod_vector<group> all_;  ///< by balanced block
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/clocks/clock_stage.hpp
+#ifndef WHYWAIT_CLOCKS_CLOCK_STAGE_HPP
+#define WHYWAIT_CLOCKS_CLOCK_STAGE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+
+/// The first questions of a run: an ideal network; with several nodes also the network within them; with calls on files also an
+/// ideal network where files cost nothing.
+struct ideal_networks {
+  bool nodes = false, files = false;
+  std::size_t count() const noexcept { return 1u + (nodes ? 1u : 0u) + (files ? 1u : 0u); }
+};
+
+/// The virtual clocks of one rank, from its needs to its answers. There are several passes if there are more questions
+/// than clocks; the first pass has the compensation, the ideal network and the first questions. Not thread safe.
+class clock_stage final : public explain::rank_clocks {
+ public:
+  /// `scratch`, `cost`: buffers of the process. All arguments are borrowed.
+  clock_stage(const explain::rank_history& rank, const explain::options& settings, clock_scratch& scratch, cost_scratch& cost)
+      : rank_(&rank),
+        settings_(&settings),
+        needs_(rank, *scratch.memory),
+        meetings_(rank.rank, *scratch.memory),
+        cost_pass_(rank, cost),
+        placed_(*scratch.memory),
+        pass_(rank, needs_, meetings_, notes_, scratch) {}
+
+  void add_collective(const explain::participant* all, const explain::participant* waiting, std::size_t count,
+                      const base::pod_vector<std::int32_t>& needs,
+                      const base::pod_vector<explain::relay_wait>& relays) override {
+    meetings_.plan(all, waiting, count, needs);
+    meetings_.plan_relays(waiting, relays);
+  }
+  void send_needs(explain::outbox_call to) override { meetings_.send_needs(to); }
+  void receive_needs(std::uint32_t part, base::packet_reader& in) override {
+    const auto location = in.get<std::uint16_t>();
+    if (part == base::packet_part::give) {
+      needs_.add_give(location, in.get<clock_give>());
+    } else {
+      needs_.add_need(location, in.get<std::uint32_t>());
+    }
+  }
+  void add_messages(std::uint16_t location, const explain::message_match* matches, std::size_t count,
+                    const base::pod_vector<explain::arrival>& arrivals) override {
+    needs_.add_messages(location, matches, count, arrivals);
+  }
+  void add_explained_location(std::uint16_t location, explain::explained_location what) override {
+    const base::pod_vector<explain::block_time> own = cost_pass_.add_location(location, what, pieces_);
+    path_.add(what.end_ns, std::move(what.path), own);
+    own_.push_back(own);
+    notes_.push_back(std::move(what.notes));
+  }
+  const explain::rank_history& rank() const noexcept { return *rank_; }
+  cost_pass& costs() noexcept { return cost_pass_; }
+  void finish_costs() { costs_ = cost_pass_.result(); }
+  need_book& needs() noexcept { return needs_; }
+  void set_classes(explain::class_merger& merging, std::size_t number) override {
+    merging_ = &merging;
+    merging.each_class(number, [this](std::uint32_t, const explain::class_clock& c) { placed_.push_back(c); });
+  }
+
+  /// On rank 0: chooses the blocks to predict savings for: those that explain most, then half as many others of its own
+  /// path. With options::maps it also guesses for which of them further speeds will be predicted.
+  /// `balances`: the blocks to predict the saving of balancing for.
+  base::packet choose_blocks(base::pod_vector<explain::balance_answer>&& balances) {
+    balances_ = std::move(balances);
+    base::vector<key_time> blocks;
+    for (const explain::merged_class& c : merging_->merged_classes()) {
+      for (const explain::residual_term& t : c.sum.residual) {
+        if (t.within == 0 && t.total_ns > 0) blocks.emplace_back(t.block, t.total_ns);
+      }
+    }
+    add_up(blocks);
+    blocks.resize(std::min(blocks.size(), settings_->savings));
+    base::pod_vector<explain::block_time> path = critical_path::joined(path_.path);
+    small_stable_sort(path, [](const explain::block_time& a, const explain::block_time& b) {
+      return a.ns != b.ns ? a.ns > b.ns : a.block < b.block;
+    });
+    const std::size_t most = blocks.size() + settings_->savings / 2;
+    for (std::size_t i = 0; i != path.size() && blocks.size() < most && path[i].ns > 0; ++i) {
+      const auto same = [&](const auto& b) { return b.first == path[i].block; };
+      if (std::none_of(blocks.begin(), blocks.end(), same)) blocks.emplace_back(path[i].block, 0);
+    }
+    base::packet out;
+    put_all(out, balances_);
+    put(out, static_cast<std::uint64_t>(blocks.size()));
+    for (const auto& b : blocks) put(out, b.first);
+    sends_ = sends_to_move(merging_->merged_classes());
+    put_all(out, sends_);
+    put(out, barrier_ = barrier_to_remove(merging_->merged_classes()));
+    locks_ = locks_to_remove(merging_->merged_classes());
+    put_all(out, locks_);
+    turns_ = turns_to_end(merging_->merged_classes());
+    put(out, turns_.one);
+    if (!settings_->maps) return out;
+    const base::packet guess = guess_further_speeds(path, blocks);
+    out.insert(out.end(), guess.begin(), guess.end());
+    return out;
+  }
+  /// How this rank's own time is divided; once, before the first pass.
+  void join_code(block_balance& balance) {
+    joined_.join(pieces_, settings_->functions, own_);
+    pieces_.release();
+    base::pod_vector<core::stable_key> regions;
+    regions.append(rank_->blocks.data(), rank_->blocks.size());
+    small_stable_sort(regions);
+    for (std::size_t l = 0; l != own_.size(); ++l)
+      balance.add(location(l), own_[l], joined_, regions, explain::is_reused(rank_->locations[l]));
+    own_ = {};
+  }
+  /// Reads what `choose_blocks` wrote and measures how the balanced blocks lie in the run. Returns false if there are none.
+  bool read_balanced(base::packet_reader& in) {
+    get_all(in, balances_);
+    if (balances_.empty()) return false;
+    balanced_.read(*rank_, balances_, joined_);
+    return true;
+  }
+  /// The course of these blocks on all ranks so far.
+  base::packet pack_course() const {
+    base::packet out;
+    balanced_.write(out);
+    return out;
+  }
+  void merge_course(const unsigned char* data, std::size_t size) {
+    base::packet_reader in(data, size);
+    balanced_.merge(in);
+  }
+  void set_course(const unsigned char* data, std::size_t size) {
+    base::packet_reader in(data, size);
+    balanced_.set_sums(in, balances_);
+    slow_.begin(balances_.size());
+    for (std::size_t l = 0; l != rank_->locations.size(); ++l) {
+      for (std::size_t q = 0; q != balances_.size(); ++q) slow_.measure(location(l), q, balances_[q], balanced_.own_ns(l, q));
+    }
+  }
+
+  /// Lists all questions: ideal networks; those of the settings; those
+  /// of the blocks in `in`, twice as fast; of the sends and the barrier in it, and of the balanced blocks. Leaves the guess in `in`.
+  base::vector<explain::what_if> questions(const explain::options& settings, ideal_networks ideal,
+                                           base::packet_reader& in) const {
+    base::vector<explain::what_if> all;
+    add(all, {explain::network_key(), 0.0});
+    if (ideal.nodes) add(all, {explain::node_network_key(), 0.0});
+    if (ideal.files) {
+      add(all, {explain::network_key(), 0.0});
+      all.back().changes.push_back({explain::files_key(), 0.0});
+    }
+    all.insert(all.end(), settings.questions.begin(), settings.questions.end());
+    for (auto blocks = in.get<std::uint64_t>(); blocks != 0; --blocks) add(all, {in.get<core::stable_key>(), 0.5});
+    base::pod_vector<explain::earlier_send> sends;
+    get_all(in, sends);
+    for (std::size_t i = 0; i != sends.size(); ++i)
+      if (i == 0 || sends[i].block != sends[i - 1].block) add(all, {sends[i].block, 1.0, -1, true});
+    if (const auto barrier = in.get<core::stable_key>()) add(all, {explain::call_key(barrier), 1.0, -1, false, true});
+    base::pod_vector<core::stable_key> locks;
+    get_all(in, locks);
+    for (const core::stable_key& lock : locks) {
+      const explain::change never{explain::call_key(lock), 1.0, -1, false, true};
+      if (&lock == locks.data()) add(all, never);
+      else all.back().changes.push_back(never);
+    }
+    if (const auto turn = in.get<core::stable_key>()) add(all, {explain::call_key(turn), 1.0, -1, false, true});
+    for (std::size_t i = 0; i != balances_.size(); ++i) add(all, {balances_[i].block, 1.0, static_cast<std::int32_t>(i)});
+    return all;
+  }
+
+  /// On rank 0, with options::maps, after the first questions: the blocks for which further speeds are predicted.
+  base::packet choose_factors(std::size_t first_questions) {
+    return choose_further_speeds(*questions_, ideal_.count() + settings_->questions.size(), first_questions, total_ns_,
+                                 [this](std::size_t q) { return ends_[q]; });
+  }
+  /// On rank 0: the numbers of the questions about further speeds.
+  void set_factors(const base::pod_vector<std::uint32_t>& numbers) { factors_ = numbers; }
+
+  /// Begins the next pass, for the questions before number `asked`; the first of them are ideal networks. `first_questions`: the
+  /// number of questions without those about further speeds. Borrows all.
+  void begin_pass(const clock_plan& plan, const base::vector<explain::what_if>& questions, std::size_t asked,
+                  std::size_t first_questions, ideal_networks ideal, const node_map& nodes) {
+    first_questions_ = first_questions;
+    if (asked_ == 0) needs_.sort();
+    plan_ = &plan;
+    questions_ = &questions;
+    ideal_ = ideal;
+    asked_ = asked;
+    pass_.begin(plan, nodes, balanced_, joined_);
+  }
+  clock_pass& pass() noexcept { return pass_; }
+
+  // Results of a pass.
+  base::packet pack_result() {
+    take_result();
+    base::packet out;
+    out.reserve(1024);
+    result_.write(out);
+    if (plan_->compensates()) {  // in the first pass only
+      path_.write(out);
+      costs_.write(out);
+      slow_.write(out);
+    }
+    return out;
+  }
+  void merge_result(const unsigned char* data, std::size_t size) {
+    take_result();
+    base::packet_reader in(data, size);
+    result_.merge(in);
+    if (!plan_->compensates()) return;
+    path_.merge(in);
+    costs_.merge(in);
+    slow_.merge(in);
+  }
+  /// On rank 0, after the reduction: keeps the results of this pass.
+  void keep(std::int64_t earliest_ns) {
+    take_result();
+    result_taken_ = false;
+    earliest_ns_ = earliest_ns;
+    std::size_t clock = 0;
+    if (ends_.empty()) {
+      without_.total_ns = result_.ends[clock++] - earliest_ns;
+      without_.waiting_ns = result_.waiting_ns;
+      without_.overhead_ns = result_.executed_ns;
+      without_.bound_ns = result_.bound_ns;
+      without_.error_ns = result_.error_ns + 2 * settings_->clock_error_ns;
+      without_.inversions = result_.inversions;
+      total_ns_ = result_.measured_end_ns - earliest_ns;
+      // On a single node the whole network lies within it.
+      efficiency_ = result_.efficiency(earliest_ns, result_.ends[clock], result_.ends[clock + (ideal_.nodes ? 1 : 0)],
+                                       result_.ends[clock + (ideal_.files ? ideal_.count() - 1 : 0)]);
+      locations_ = result_.locations;
+      classes_ = result_.classes;
+    }
+    for (; ends_.size() != asked_; ++clock) ends_.push_back(result_.ends[clock] - earliest_ns);
+  }
+
+  /// Writes the results of the clocks to the outcome, before the classes are presented.
+  void report(explain::outcome& result, base::vector<explain::merged_class>& merged) override {
+    result.total_ns = total_ns_;
+    result.without_overhead = without_;
+    for (const explain::location_history& l : rank_->locations) {
+      result.without_overhead.calibrated = result.without_overhead.calibrated || !l.call_overheads.empty();
+    }
+    result.efficiency = efficiency_;
+    result.critical_path = path_.present(locations_);
+    result.costs = costs_.present();
+    const std::size_t balanced = first_questions_ - std::min(first_questions_, balances_.size());
+    for (std::size_t q = balanced; q < first_questions_; ++q) {
+      result.balances.push_back(balances_[q - balanced]);
+      explain::balance_answer& b = result.balances.back();
+      slow_.name(b, q - balanced);
+      b.visits = balanced_.all_visits(q - balanced);
+      // The clocks take the same time for each visit, also where the visits of all ranks vary, which balancing does not change.
+      const std::int64_t evened_ns = total_ns_ - ends_[q];
+      b.saving_ns = std::min(evened_ns, b.most_ns - block_balance::mean_ns(b));
+      // the others' share of a block that they do not run yet
+      if (b.among > b.ranks) b.saving_ns = std::min(b.saving_ns, total_ns_ - b.others_ns - block_balance::mean_ns(b));
+      else b.moves = b.reused || (evened_ns > 0 && 5 * evened_ns > 7 * b.saving_ns);
+    }
+    base::small_stable_sort(result.balances, [](const explain::balance_answer& a, const explain::balance_answer& b) {
+      return a.saving_ns > b.saving_ns;
+    });
+    std::size_t moved = balanced;
+    if (turns_.one != 0) {
+      --moved;
+      result.turns = {turns_.one, turns_.other, total_ns_ - ends_[moved]};
+    }
+    if (!locks_.empty()) {
+      --moved;
+      result.no_locks = {locks_[0], total_ns_ - ends_[moved]};
+    }
+    if (barrier_ != 0) {
+      --moved;
+      result.removal = {barrier_, total_ns_ - ends_[moved]};
+    }
+    for (std::size_t i = sends_.size(); i-- != 0;) {
+      if (i + 1 == sends_.size() || sends_[i].block != sends_[i + 1].block) --moved;
+      sends_[i].saving_ns = total_ns_ - ends_[moved];
+    }
+    for (const explain::earlier_send& s : sends_) result.earlier_sends.push_back(s);
+    explain::sort_by_saving(result.earlier_sends);
+    for (std::size_t q = ideal_.count(); q < moved; ++q) {
+      if (q < ideal_.count() + settings_->questions.size()) {
+        result.answers.push_back({(*questions_)[q], ends_[q], total_ns_ - ends_[q]});
+        continue;
+      }
+      result.savings.push_back(answer_about_block((*questions_)[q], ends_[q], total_ns_, result.critical_path));
+    }
+    for (const std::uint32_t q : factors_)
+      result.factors.push_back(answer_about_block((*questions_)[q], ends_[q], total_ns_, result.critical_path));
+    order_by_speed(result.factors);
+    base::small_stable_sort(result.savings, [](const explain::what_if_answer& a, const explain::what_if_answer& b) {
+      return a.saving_ns > b.saving_ns;
+    });
+    for (explain::merged_class& m : merged) {
+      const auto at = std::lower_bound(classes_.begin(), classes_.end(), m,
+                                       [](const explain::class_clock& c, const explain::merged_class& k) {
+                                         return c.key != k.key ? c.key < k.key : c.slot < k.slot;
+                                       });
+      if (at == classes_.end() || at->key != m.key || at->slot != m.slot) continue;
+      m.sum.compensated_ns = at->ns;
+      m.sum.compensated_trust = std::max(at->trust, m.sum.trust);
+    }
+  }
+
+  /// Sets the saving of each explanation by its first block, after the classes are presented.
+  void mark_savings(explain::outcome& result) const override {
+    for (explain::explanation& e : result.waits) {
+      if (e.residual.empty()) continue;
+      for (const explain::what_if_answer& a : result.savings) {
+        if (a.question.changes[0].block == e.residual[0].block) e.saving_ns = a.saving_ns;
+      }
+    }
+  }
+
+ private:
+  explain::thread_of_rank location(std::size_t l) const noexcept { return {rank_->rank, rank_->locations[l].thread}; }
+  // Adds a question about one change.
+  [[gnu::noinline]] static void add(base::vector<explain::what_if>& questions, const explain::change& c) {
+    questions.emplace_back();
+    questions.back().changes.push_back(c);
+  }
+
+  // Takes the rank's own result, once per pass.
+  void take_result() {
+    if (result_taken_) return;
+    result_taken_ = true;
+    result_ = std::move(pass_.result());
+    if (!plan_->compensates()) return;
+    result_.classes.reserve(pass_.classes().size());
+    for (std::size_t i = 0; i != pass_.classes().size(); ++i) {
+      explain::class_clock c = placed_[i];
+      c.ns = pass_.classes()[i].ns;
+      c.trust = pass_.classes()[i].trust;
+      result_.classes.push_back(c);
+    }
+    result_.join();
+  }
+
+  const explain::rank_history* rank_;
+  const explain::options* settings_;
+  need_book needs_;
+  meeting_book meetings_;
+  cost_pass cost_pass_;
+  explain::class_merger* merging_ = nullptr;
+  base::vector<base::pod_vector<explain::wait_note>> notes_;
+  base::pod_vector<explain::class_clock> placed_, classes_;
+  critical_path path_;
+  cost_sums costs_;
+  const base::vector<explain::what_if>* questions_ = nullptr;
+  std::size_t asked_ = 0;
+  std::size_t first_questions_ = 0;  ///< number of questions without those about further speeds
+  base::pod_vector<std::uint32_t> factors_;  ///< on rank 0: the questions about further speeds, of those that were asked
+  ideal_networks ideal_;
+  const clock_plan* plan_ = nullptr;
+  clock_pass pass_;
+  clock_result result_;
+  bool result_taken_ = false;
+  joined_code::time_by_location own_;  ///< what each location did itself, by block, until join_code
+  base::pod_vector<unmarked_piece> pieces_;
+  joined_code joined_;
+  base::pod_vector<explain::earlier_send> sends_;  ///< on rank 0: the questions before those, one for each block
+  core::stable_key barrier_ = 0;  ///< on rank 0: the call site of the question after those, or 0
+  base::pod_vector<core::stable_key> locks_;  ///< on rank 0: the call sites of the question after that; empty: none
+  explain::turn_taking turns_;  ///< on rank 0: of the question after that
+  base::pod_vector<explain::balance_answer> balances_;  ///< the last questions
+  balanced_time balanced_;
+  slow_ranks slow_;
+  base::vector<std::int64_t> ends_;  ///< end of the run for every question
+  explain::compensation without_;
+  explain::efficiencies efficiency_;
+  std::int64_t total_ns_ = 0, earliest_ns_ = 0, locations_ = 0;
+};
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/clocks/virtual_clocks.hpp
+#ifndef WHYWAIT_CLOCKS_VIRTUAL_CLOCKS_HPP
+#define WHYWAIT_CLOCKS_VIRTUAL_CLOCKS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace clocks {
+namespace detail {
+
+class clock_stages final : public explain::run_clocks {
+ public:
+  clock_stages(const explain::rank_history* histories, std::size_t count, const explain::options& settings,
+               base::memory_pool& memory)
+      : settings_(&settings), scratch_(memory), cost_(memory) {
+    stages_.reserve(count);
+    for (std::size_t i = 0; i != count; ++i) stages_.emplace_back(new clock_stage(histories[i], settings, scratch_, cost_));
+  }
+
+  explain::rank_clocks& of(std::size_t hosted) override { return *stages_[hosted]; }
+
+  // One backward pass, at once or together with the first pass of the clocks.
+  void compute_delay_costs(explain::transport_calls& transport) override {
+    const auto alone = [this](std::int32_t) { return stages_.size() == 1 ? std::int64_t{1} : std::int64_t{0}; };
+    later_ = transport.minimum(alone) == 1;
+    if (!later_) run(transport, true, false);
+  }
+
+  // One exchange, then as many forward passes and reductions as the questions need. With options::maps there are also questions
+  // about other speeds of the blocks that save most. They need a further pass unless the blocks were guessed and the questions
+  // fitted into the passes before.
+  void answer_questions(explain::transport_calls& transport, std::int64_t earliest_ns) override {
+    transport.exchange(
+        [&](std::int32_t i, explain::outbox_call to, std::size_t room) { at(i).needs().send_requests(to, room); },
+        [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+          at(i).needs().receive_requests(source, base::packet_reader(data, size));
+        });
+    base::vector<node_map> nodes(stages_.size());
+    base::vector<block_balance> balances(stages_.size());
+    for (std::size_t i = 0; i != nodes.size(); ++i) {
+      nodes[i].add(stages_[i]->rank());
+      stages_[i]->join_code(balances[i]);
+    }
+    transport.reduce(
+        [&](std::int32_t i) {
+          base::packet more;
+          balances[static_cast<std::size_t>(i)].write(more);
+          return packed(nodes[static_cast<std::size_t>(i)], more);
+        },
+        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+          base::packet_reader in(data, size);
+          nodes[static_cast<std::size_t>(i)].join(in);
+          balances[static_cast<std::size_t>(i)].join(in);
+        });
+    node_map all;
+    ideal_networks ideal;
+    std::size_t before = 0;  // bytes of the packet
+    bool balanced = false;
+    transport.broadcast(
+        [&](std::int32_t i) {
+          return packed(nodes[static_cast<std::size_t>(i)],
+                        at(i).choose_blocks(balances[static_cast<std::size_t>(i)].candidates(most_balanced)));
+        },
+        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+          const bool first = questions_.empty();  // the packet is the same for all hosted ranks
+          base::packet_reader in(data + before, size - before);
+          if (first) all.join(in);
+          before = size - in.left();
+          balanced = at(i).read_balanced(in);
+          if (!first) return;
+          ideal = {all.several(), all.any_files()};
+          questions_ = at(i).questions(*settings_, ideal, in);
+          first_questions_ = questions_.size();
+          if (settings_->maps) guess({in.rest(), in.left()});
+        });
+    if (balanced) {
+      transport.reduce([&](std::int32_t i) { return at(i).pack_course(); },
+                       [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_course(data, size); });
+      transport.broadcast([&](std::int32_t i) { return at(i).pack_course(); },
+                          [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).set_course(data, size); });
+    }
+    ask(transport, 0, ideal, all, earliest_ns);
+    if (!settings_->maps) return;
+    const std::size_t asked = questions_.size();
+    transport.broadcast([&](std::int32_t i) { return at(i).choose_factors(first_questions_); },
+                        [&](std::int32_t i, const unsigned char* data, std::size_t size) {
+                          if (i == 0)
+                            at(i).set_factors(ask_further_speeds(questions_, {data, size}));  // the packet is the same for all
+                        });
+    ask(transport, asked, ideal, all, earliest_ns);
+  }
+
+ private:
+  static constexpr std::size_t most_balanced = 6;  ///< blocks for which balancing is predicted
+
+  // Adds the questions about further speeds of these blocks: of as many of them as need no pass of their own.
+  void guess(base::packet_reader blocks) {
+    const auto passes = [](std::size_t count) { return count / most_clocks; };  // one clock compensates
+    for (std::size_t size = blocks.left();; size -= sizeof(core::stable_key)) {
+      ask_further_speeds(questions_, {blocks.rest(), size});
+      if (passes(questions_.size()) == passes(first_questions_)) return;
+      questions_.resize(first_questions_);
+      if (size == 0) return;
+    }
+  }
+
+  // Answers the questions from number `asked` on, in as many passes as they need.
+  void ask(explain::transport_calls& transport, std::size_t asked, ideal_networks ideal, const node_map& nodes,
+           std::int64_t earliest_ns) {
+    while (asked != questions_.size()) {
+      const bool first = asked == 0;
+      const std::size_t count = std::min(questions_.size() - asked, most_clocks - (first ? 1 : 0));
+      const clock_plan plan(questions_.data() + asked, count, first);
+      asked += count;
+      for (const auto& s : stages_) s->begin_pass(plan, questions_, asked, first_questions_, ideal, nodes);
+      run(transport, first && later_, true);
+      transport.reduce([&](std::int32_t i) { return at(i).pack_result(); },
+                       [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge_result(data, size); });
+      for (const auto& s : stages_) s->keep(earliest_ns);
+    }
+  }
+
+  // Runs the pass of the delay costs, a pass of the clocks, or both. Where two ranks wait for each other in turn, each pass is a
+  // chain of packets, one for each wait, and two chains take little longer than one. Several ranks of one process are run
+  // one pass after the other, because their packets take no time, and their memory does.
+  void run(explain::transport_calls& transport, bool costs, bool clocks) {
+    transport.wait_for_all();  // no rank sends before all have begun the pass
+    transport.forward(
+        [&](std::int32_t i, explain::post_call post) {
+          const bool charged = !costs || at(i).costs().advance(post);
+          return (!clocks || at(i).pass().advance(post)) && charged;
+        },
+        [&](std::int32_t i, std::int32_t source, const unsigned char* data, std::size_t size) {
+          for (base::packet_reader in(data, size); !in.empty();) {
+            const auto first = base::packet_reader(in).get<std::uint32_t>();
+            if ((first & cost_pass::message_bit) != 0) at(i).costs().receive_cost(source, in);
+            else at(i).pass().receive_stamp(in);
+          }
+        });
+    transport.wait_for_all();
+    for (const auto& s : stages_)
+      if (costs) s->finish_costs();
+  }
+
+  static base::packet packed(const node_map& nodes, const base::packet& more) {
+    base::packet out;
+    nodes.write(out);
+    out.insert(out.end(), more.begin(), more.end());
+    return out;
+  }
+  clock_stage& at(std::int32_t i) { return *stages_[static_cast<std::size_t>(i)]; }
+
+  const explain::options* settings_;
+  bool later_ = false;  ///< the delay costs are computed together with the first pass of the clocks
+  base::vector<explain::what_if> questions_;
+  std::size_t first_questions_ = 0;  ///< those after them are about further speeds
+  clock_scratch scratch_;
+  cost_scratch cost_;
+  base::vector<std::unique_ptr<clock_stage>> stages_;
+};
+
+}  // namespace detail
+
+/// The value of `options::clocks` that turns the virtual clocks on. They take 0.6 times as long to compile as the rest
+/// of the engine, so only programs that include this header pay for them. Run-time cost: docs/internals/clocks.md. Throws
+/// std::bad_alloc.
+inline std::unique_ptr<explain::run_clocks> virtual_clocks(const explain::rank_history* histories, std::size_t count,
+                                                           const explain::options& settings, base::memory_pool& memory) {
+  return std::unique_ptr<explain::run_clocks>(new detail::clock_stages(histories, count, settings, memory));
+}
+
+}  // namespace clocks
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/map_stage.hpp
+#ifndef WHYWAIT_EXPLAIN_MAP_STAGE_HPP
+#define WHYWAIT_EXPLAIN_MAP_STAGE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// The maps of one rank on their way up the reduction tree. Those of a rank are made when it is their turn, so that a process
+/// that hosts thousands of ranks holds few of them at a time.
+class map_stage {
+ public:
+  /// Begins an epoch; borrows the rank and its blocks. Waits are added to the result.
+  rank_maps* begin(const rank_history& rank, block_table& blocks, std::int64_t origin_ns) {
+    own_.reset(new rank_maps(rank, blocks, origin_ns));
+    return own_.get();
+  }
+  void add_blocks(rank_maps::block_sums& all, base::memory_pool& memory) { own_->add_blocks(all, memory); }
+
+  base::packet pack(const base::pod_vector<core::stable_key>& blocks, base::memory_pool& memory) {
+    take(blocks, memory);
+    base::packet out;
+    sum_.write(out);
+    sum_ = {};
+    return out;
+  }
+  void merge(const base::pod_vector<core::stable_key>& blocks, base::memory_pool& memory, const unsigned char* data,
+             std::size_t size) {
+    take(blocks, memory);
+    base::packet_reader in(data, size);
+    run_maps more;
+    more.read(in);
+    sum_.merge(std::move(more));
+  }
+  void take(const base::pod_vector<core::stable_key>& blocks, base::memory_pool& memory) {
+    if (own_ != nullptr) sum_ = own_->take(blocks, memory);
+    own_.reset();
+  }
+  /// The maps of all ranks, on rank 0.
+  run_maps result() { return std::move(sum_); }
+
+ private:
+  std::unique_ptr<rank_maps> own_;
+  run_maps sum_;
+};
+
+/// Adds up the maps of all ranks, after they have agreed on the blocks that get a series of their own. `stage(i)`: of the
+/// i-th hosted rank. `known`: the blocks of earlier epochs, on rank 0. Collective.
+inline void reduce_maps(transport_calls& transport, std::size_t hosted, borrowed<map_stage&(std::size_t)> stage,
+                        const base::pod_vector<core::stable_key>& known, base::memory_pool& memory) {
+  const auto at = [&](std::int32_t i) -> map_stage& { return stage(static_cast<std::size_t>(i)); };
+  rank_maps::block_sums sums;
+  for (std::size_t i = 0; i != hosted; ++i) stage(i).add_blocks(sums, memory);
+  transport.reduce(
+      [&](std::int32_t i) {  // those of all hosted ranks
+        base::packet out;
+        if (i == 0) put_all(out, sums);
+        return out;
+      },
+      [&](std::int32_t, const unsigned char* data, std::size_t size) {
+        if (size == 0) return;
+        rank_maps::block_sums more;
+        base::packet_reader in(data, size);
+        get_all(in, more);
+        sums.append(more.data(), more.size());
+        rank_maps::join_blocks(sums);
+      });
+  base::pod_vector<core::stable_key> blocks;
+  transport.broadcast(
+      [&](std::int32_t) {
+        base::packet out;
+        put_all(out, rank_maps::choose(known, sums));
+        return out;
+      },
+      [&](std::int32_t, const unsigned char* data, std::size_t size) {
+        base::packet_reader in(data, size);
+        get_all(in, blocks);
+      });
+  transport.reduce(
+      [&](std::int32_t i) { return at(i).pack(blocks, memory); },
+      [&](std::int32_t i, const unsigned char* data, std::size_t size) { at(i).merge(blocks, memory, data, size); });
+  if (hosted != 0) stage(0).take(blocks, memory);
+}
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/same_code.hpp
+#ifndef WHYWAIT_EXPLAIN_SAME_CODE_HPP
+#define WHYWAIT_EXPLAIN_SAME_CODE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Adds the sums of the waits in which a block differs in one direction to those of the other direction. The times add
+/// up. The visits, work and times of the two sides are those of the more frequent direction if the other one has less
+/// than a third of its difference: a few waits in the opposite direction would distort their ratio. `single`: both are of one
+/// wait, whose sides are what they are.
+inline void add_direction(residual_sums& into, const residual_sums& other, bool single = false) noexcept {
+  const auto size = [](const residual_sums& s) {
+    const std::int64_t visits = std::abs(s.causer_visits - s.waiter_visits);
+    return visits != 0 ? visits : std::abs(s.causer_work - s.waiter_work);
+  };
+  const bool by_visits = into.causer_visits != into.waiter_visits || other.causer_visits != other.waiter_visits;
+  const std::int64_t a = by_visits ? std::abs(into.causer_visits - into.waiter_visits) : size(into);
+  const std::int64_t b = by_visits ? std::abs(other.causer_visits - other.waiter_visits) : size(other);
+  const residual_sums sides = a >= b ? into : other;
+  const bool apart = !single && std::min(a, b) * 3 < std::max(a, b);
+  into.add(other);
+  if (!apart) return;
+  into.causer_visits = sides.causer_visits;
+  into.waiter_visits = sides.waiter_visits;
+  into.causer_work = sides.causer_work;
+  into.waiter_work = sides.waiter_work;
+  into.causer_ns = sides.causer_ns;
+  into.waiter_ns = sides.waiter_ns;
+  into.lead_visits = sides.lead_visits;
+}
+
+/// Leads of parts that cancel have moved no visits, but time from one side to the other: puts it back, so that the sides differ by
+/// the total.
+inline void restore_sides(residual_sums& sums) noexcept {
+  const std::int64_t moved = sums.total_ns - (sums.causer_ns - sums.waiter_ns);
+  if (sums.lead_visits != 0 || moved == 0) return;
+  sums.waiter_ns -= moved;  // a lead was taken from the waiting side
+  if (sums.waiter_ns >= 0) return;
+  sums.causer_ns -= sums.waiter_ns;
+  sums.waiter_ns = 0;
+}
+
+/// Joins the two directions of each block of a residual sorted by `residual_term::before`. `count`: waits.
+inline void join_directions(base::vector<residual_term>& residual, std::int64_t count) {
+  base::join_neighbours(
+      residual, [](const residual_term& a, const residual_term& b) { return a.same_block(b); },
+      [count](residual_term& a, const residual_term& b) { add_direction(a, b, count == 1); });
+  if (count != 1) return;
+  for (residual_term& t : residual) restore_sides(t);
+}
+
+namespace detail {
+
+// Unmarked code between two calls that only one of the two sides passed. Up to a tenth of its visits may be on the other
+// side, because a class also holds waits between ranks that both pass it.
+struct one_sided_code {
+  std::size_t term;
+  core::stable_key first, second;
+  bool late;  ///< the side that passed it
+  std::size_t group;
+};
+
+// How often one side passed the group: pieces that follow another piece of the group belong to the same pass.
+inline std::int64_t passes(const base::vector<one_sided_code>& all, std::size_t group, bool late,
+                           const base::vector<residual_term>& terms) {
+  std::int64_t begun = 0, most = 0;
+  for (const one_sided_code& c : all) {
+    if (c.group != group) continue;
+    const std::int64_t visits = late ? terms[c.term].causer_visits : terms[c.term].waiter_visits;
+    most = std::max(most, visits);
+    const bool follows = std::any_of(all.begin(), all.end(), [&](const one_sided_code& o) {
+      return o.group == group && o.late == c.late && o.term != c.term && o.second == c.first;
+    });
+    if (!follows) begun += visits;
+  }
+  return begun > 0 ? begun : most;
+}
+
+}  // namespace detail
+
+/// What was counted of a block counts for another one from now on. `counts`: sorted by block, and stays so.
+inline void rename_counts(base::vector<counted_block>& counts, core::stable_key from, core::stable_key to) {
+  const auto at = [&counts](core::stable_key block) {
+    return std::lower_bound(counts.begin(), counts.end(), block,
+                            [](const counted_block& c, core::stable_key key) { return c.block < key; });
+  };
+  const auto old = at(from);
+  if (old == counts.end() || old->block != from || from == to) return;
+  const counted_block moved = *old;
+  counts.erase(old, old + 1);
+  const auto into = at(to);
+  if (into != counts.end() && into->block == to) {
+    into->counts.add(moved.counts);
+    return;
+  }
+  counts.push_back(moved);
+  counts.back().block = to;
+  base::small_stable_sort(counts, [](const counted_block& a, const counted_block& b) { return a.block < b.block; });
+}
+
+/// Compares unmarked code that begins or ends at different call sites on the two sides as the same code: pieces that
+/// only the late side passed, and pieces that only the waiting side passed, that begin or end at a common call. The
+/// pieces become one term, with the name of the longest piece of the late side. A difference of up to one visit in each
+/// wait is a lead, because the places of such pieces cannot be compared (docs/method.md 1.4). `meanings`: sorted by key.
+/// Call before `join_directions`. O(p^2) for p such pieces.
+inline void merge_same_code(explanation& e, const base::vector<block_meaning>& meanings) {
+  base::vector<detail::one_sided_code> all;
+  for (std::size_t i = 0; i != e.residual.size(); ++i) {
+    const residual_term& t = e.residual[i];
+    if (t.within != 0 || t.causer_visits == t.waiter_visits) continue;
+    if (std::min(t.causer_visits, t.waiter_visits) * 10 > std::max(t.causer_visits, t.waiter_visits)) continue;
+    const auto m = std::lower_bound(meanings.begin(), meanings.end(), t.block,
+                                    [](const block_meaning& a, core::stable_key key) { return a.key < key; });
+    if (m == meanings.end() || m->key != t.block || m->kind != block_kind::between) continue;
+    all.push_back({i, m->first, m->second, t.causer_visits > t.waiter_visits, all.size()});
+  }
+  // A site 0 is the begin or the end of recording, which is a common place.
+  for (detail::one_sided_code& a : all) {
+    for (detail::one_sided_code& b : all) {
+      if (a.late == b.late || a.group == b.group || (a.first != b.first && a.second != b.second)) continue;
+      const std::size_t from = std::max(a.group, b.group), to = std::min(a.group, b.group);
+      for (detail::one_sided_code& c : all) c.group = c.group == from ? to : c.group;
+    }
+  }
+  base::vector<std::size_t> gone;
+  for (std::size_t g = 0; g != all.size(); ++g) {
+    residual_sums sums;
+    const residual_term* name = nullptr;
+    bool late = false, waiting = false;
+    for (const detail::one_sided_code& c : all) {
+      if (c.group != g) continue;
+      const residual_term& t = e.residual[c.term];
+      (c.late ? late : waiting) = true;
+      if (name == nullptr || std::make_pair(t.causer_ns, t.waiter_ns) > std::make_pair(name->causer_ns, name->waiter_ns))
+        name = &t;
+      sums.add(t);
+    }
+    if (!late || !waiting) continue;
+    sums.causer_visits = detail::passes(all, g, true, e.residual);
+    sums.waiter_visits = detail::passes(all, g, false, e.residual);
+    const std::int64_t more = sums.causer_visits - sums.waiter_visits;
+    same_place at;
+    at.causer_total = sums.causer_visits;
+    at.waiter_total = sums.waiter_visits;
+    at.more = std::abs(more) <= e.count ? 0.0 : static_cast<double>(more);
+    const block_use waiter{sums.waiter_visits, sums.waiter_ns, sums.waiter_work};
+    const block_use causer{sums.causer_visits, sums.causer_ns, sums.causer_work};
+    residual_sums merged = difference(waiter, causer, {}, at);
+    if (at.more == 0) merged.visits_ns = 0;
+    // Differences that the two sides do not show (a lead of their own) stay with the speed.
+    merged.total_ns = sums.total_ns;
+    merged.speed_ns = sums.total_ns - merged.visits_ns;
+    merged.inherited_ns = std::max<std::int64_t>(0, std::min(sums.total_ns, sums.inherited_ns));
+    merged.lead_visits += sums.lead_visits;
+    for (const detail::one_sided_code& c : all) {
+      if (c.group != g || &e.residual[c.term] == name) continue;
+      gone.push_back(c.term);
+      rename_counts(e.counts, e.residual[c.term].block, name->block);
+    }
+    static_cast<residual_sums&>(e.residual[static_cast<std::size_t>(name - e.residual.data())]) = merged;
+  }
+  std::sort(gone.begin(), gone.end());
+  std::size_t kept = 0, next = 0;
+  for (std::size_t i = 0; i != e.residual.size(); ++i) {
+    if (next != gone.size() && gone[next] == i) {
+      ++next;
+      continue;
+    }
+    if (kept != i) e.residual[kept] = e.residual[i];
+    ++kept;
+  }
+  e.residual.resize(kept);
+}
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/presentation.hpp
+#ifndef WHYWAIT_EXPLAIN_PRESENTATION_HPP
+#define WHYWAIT_EXPLAIN_PRESENTATION_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Carnival's cut: drops the smallest terms while the rest makes up 95 % to 105 % of the explained wait, and all terms
+/// below 1 % of it. Of more than 16 terms it drops those below 1 % of the sum of their magnitudes, which is larger if they
+/// cancel each other in part, so that at most 100 remain. Dropped terms are added to unexplained_ns, so that the sum stays
+/// exact. Untimed steps are kept if their counts differ by more than 1 %: 16 different pairs of counts, and 16 steps of each
+/// pair (lines that run together). O(t log t).
+inline void cut_residual(explanation& e, const options& settings) {
+  const auto wait = static_cast<double>(e.wait_ns - e.unexplained_ns);
+  base::vector<residual_term> timed, steps;
+  for (const residual_term& t : e.residual) {
+    if (t.within != 0) {
+      const std::int64_t more = std::abs(t.causer_visits - t.waiter_visits);
+      if (more * 100 > std::max(t.causer_visits, t.waiter_visits)) steps.push_back(t);
+    } else if (t.total_ns != 0) {
+      timed.push_back(t);
+    }
+  }
+  const auto name_before = [](const residual_term& a, const residual_term& b) {
+    return a.block != b.block ? a.block < b.block : a.within < b.within;
+  };
+  base::small_stable_sort(timed, [&](const residual_term& a, const residual_term& b) {
+    const std::int64_t x = std::abs(a.total_ns), y = std::abs(b.total_ns);
+    return x != y ? x > y : name_before(a, b);
+  });
+  double kept = wait, magnitudes = 0;
+  for (const residual_term& t : timed) magnitudes += static_cast<double>(std::abs(t.total_ns));
+  while (!timed.empty()) {
+    const auto least = static_cast<double>(timed.back().total_ns);
+    const bool tiny = std::abs(least) < settings.least_share * (timed.size() > settings.listed_terms ? magnitudes : wait);
+    const bool enough = std::abs(kept - least - wait) <= (1 - settings.kept_share) * wait;
+    if (!tiny && !enough) break;
+    kept -= least;
+    e.unexplained_ns += timed.back().total_ns;
+    timed.pop_back();
+  }
+  base::small_stable_sort(steps, [&](const residual_term& a, const residual_term& b) {
+    const std::int64_t x = std::abs(a.causer_visits - a.waiter_visits);
+    const std::int64_t y = std::abs(b.causer_visits - b.waiter_visits);
+    if (x != y) return x > y;
+    return a.causer_visits != b.causer_visits ? a.causer_visits > b.causer_visits : name_before(a, b);
+  });
+  std::size_t kept_steps = 0, pairs = 0, alike = 0;
+  for (std::size_t i = 0; i != steps.size(); ++i) {
+    const bool same =
+        i != 0 && steps[i].causer_visits == steps[i - 1].causer_visits && steps[i].waiter_visits == steps[i - 1].waiter_visits;
+    alike = same ? alike + 1 : 1;
+    if (!same && ++pairs > 16) break;
+    if (alike <= 16) steps[kept_steps++] = steps[i];
+  }
+  steps.resize(kept_steps);
+  e.residual = std::move(timed);
+  e.residual.insert(e.residual.end(), steps.begin(), steps.end());
+}
+
+/// Sorts by share, largest first, and adds up all beyond `limit` under rank -1.
+inline void bound_shares(base::vector<location_share>& list, std::size_t limit) {
+  base::small_stable_sort(list, [](const location_share& a, const location_share& b) {
+    if ((a.rank < 0) != (b.rank < 0)) return b.rank < 0;
+    if (a.ns != b.ns) return a.ns > b.ns;
+    return a.rank != b.rank ? a.rank < b.rank : a.thread < b.thread;
+  });
+  std::int64_t rest = 0;
+  while (list.size() > limit || (!list.empty() && list.back().rank < 0)) {
+    rest += list.back().ns;
+    list.pop_back();
+  }
+  if (rest != 0) list.push_back({-1, 0, rest});
+}
+
+/// Moves what was counted (count_key) from the residual to `counts`.
+inline void take_counts(explanation& e) {
+  std::size_t kept = 0;
+  for (const residual_term& t : e.residual) {
+    core::code_count what{};
+    if (t.within == 0 || !is_count_key(t.block, what)) {
+      e.residual[kept++] = t;
+      continue;
+    }
+    counted_block& c = e.counts.emplace_back();
+    c.block = t.within;
+    c.counts.causer[what] = t.causer_work;
+    c.counts.waiter[what] = t.waiter_work;
+  }
+  e.residual.resize(kept);
+  base::sort_and_join(
+      e.counts, [](const counted_block& a, const counted_block& b) { return a.block < b.block; },
+      [](counted_block& a, const counted_block& b) { a.counts.add(b.counts); });
+}
+
+/// Sets the times in which the counts were counted: of both sides since they were last aligned, with a lead.
+inline void time_counts(explanation& e) {
+  for (counted_block& c : e.counts) {
+    for (const residual_term& t : e.residual) {
+      if (t.block != c.block || t.within != 0) continue;
+      c.causer_ns += t.causer_ns;
+      c.waiter_ns += t.causer_ns - t.total_ns;
+    }
+  }
+}
+
+/// Converts the merged classes to explanations, most costly first. Waits without a shape join the largest class of
+/// their key. `meanings`: of the blocks, sorted by key.
+inline base::vector<explanation> present(base::vector<merged_class>& merged, const base::vector<block_meaning>& meanings,
+                                         const options& settings) {
+  base::vector<explanation> result;
+  const std::uint32_t shapeless = settings.classes_per_key + 1;
+  for (std::size_t i = 0; i != merged.size();) {
+    std::size_t j = i, largest = i;
+    for (; j != merged.size() && merged[j].key == merged[i].key; ++j) {
+      if (merged[j].slot != shapeless && merged[j].sum.wait_ns > merged[largest].sum.wait_ns) largest = j;
+    }
+    if (merged[j - 1].slot == shapeless && largest != j - 1) {
+      merged[largest].merge(merged[j - 1].sum);
+      merged[j - 1].sum = {};
+    }
+    for (; i != j; ++i) {
+      if (merged[i].sum.count == 0) continue;
+      explanation& e = merged[i].sum;
+      take_counts(e);
+      merge_same_code(e, meanings);
+      time_counts(e);
+      join_directions(e.residual, e.count);
+      cut_residual(e, settings);
+      bound_shares(e.waiters, settings.listed_locations);
+      bound_shares(e.causers, settings.listed_locations);
+      result.push_back(std::move(e));
+    }
+  }
+  base::small_stable_sort(result, [](const explanation& a, const explanation& b) {
+    if (a.wait_ns != b.wait_ns) return a.wait_ns > b.wait_ns;
+    if (a.first_ns != b.first_ns) return a.first_ns < b.first_ns;
+    if (a.why != b.why) return a.why < b.why;
+    return a.operation != b.operation ? a.operation < b.operation : a.cause < b.cause;
+  });
+  return result;
+}
 
 }  // namespace explain
 }  // namespace v0
@@ -34409,24 +34427,6 @@ outcome explain(Transport& transport, const base::vector<rank_history>& historie
 }  // namespace explain
 }  // namespace v0
 }  // namespace whywait
-
-#endif
-
-// ---- whywait/base/cold_small.hpp
-#ifndef WHYWAIT_BASE_COLD_SMALL_HPP
-#define WHYWAIT_BASE_COLD_SMALL_HPP
-
-// Between this header and cold_end.hpp <whywait/observer.hpp> includes the cold rooms that process the result of a run, not its
-// records: rules, questions, report. An optimising g++ compiles them for size, without the passes that take long and reduce
-// the size by less than 2 %. The explanation itself (explain/, clocks/) is included before this header, because it would be
-// 1.7 times as slow.
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-#pragma GCC optimize("Os", "no-code-hoisting", "no-expensive-optimizations", "no-gcse", "no-if-conversion",              \
-                         "no-if-conversion2", "no-ipa-cp", "no-ipa-icf", "no-ipa-sra", "no-ivopts", "no-peephole2",      \
-                         "no-rerun-cse-after-loop", "no-schedule-insns2", "no-split-wide-types", "no-thread-jumps",      \
-                         "no-tree-dominator-opts", "no-tree-fre", "no-tree-loop-optimize", "no-tree-pre", "no-tree-pta", \
-                         "no-tree-vrp")
-#endif
 
 #endif
 
@@ -65151,6 +65151,8 @@ inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
 /// that are installed here.
 
 // The order matters: first the hot rooms, then the cold ones between cold_begin.hpp and cold_end.hpp.
+
+// What explain/ and clocks/ do for each record.
 
 // In a file of single_include that an observed target includes, the implementation is elsewhere.
 #if !defined(WHYWAIT_DISABLE) && !defined(WHYWAIT_OBSERVED)
