@@ -22913,18 +22913,24 @@ class balanced_time {
     at.part.assign(courses_.size(), 0);
     return at;
   }
-  /// The time that the next visits save; negative if they take longer.
+  /// The time that the next visits save; negative if they take longer. A thread that hardly runs the block takes equally long in all
+  /// visits: what they take now is no measure of them.
   std::int64_t saved_ns(part_position& at, std::size_t q, core::stable_key place, std::int64_t visits,
                         std::int64_t ns) const noexcept {
     const std::size_t p = part_of(at, q, visits) / each_[q];
     const use* const u = places_[at.first + q].find(place);
-    const double now = u != nullptr && u[p].visits > 0
-                           ? static_cast<double>(u[p].ns) * static_cast<double>(visits) / static_cast<double>(u[p].visits)
-                           : static_cast<double>(ns);
-    return ns - core::nearest(now * factors_[(at.first + q) * balance_course::parts + p]);
+    const balance_course& own = own_[at.first + q];
+    const double factor = factors_[(at.first + q) * balance_course::parts + p];
+    use usual{ns, visits};
+    if (factor > hardly_runs) usual = {own.ns[p], own.visits[p]};
+    else if (u != nullptr && u[p].visits > 0) usual = u[p];
+    return ns - core::nearest(static_cast<double>(usual.ns) * static_cast<double>(visits) * factor /
+                              static_cast<double>(std::max<std::int64_t>(1, usual.visits)));
   }
 
  private:
+  static constexpr double hardly_runs = 20;  ///< the factor from which on a thread hardly runs a block
+
   struct use {
     std::int64_t ns = 0, visits = 0;
   };
@@ -37054,11 +37060,14 @@ inline std::string between_text(const named_block& b) {
 
 /// Whether the problem is that ranks are late in turn. That one of them is late more often may be nearly as much of it, and has priority.
 inline bool is_in_turn(const rules::finding& f) noexcept { return f.problem == "slow_block" || f.problem == "work_in_turn"; }
+/// Whether calls of MPI in between would help, whatever the late rank runs.
+inline bool is_of_progress(const rules::finding& f) noexcept { return f.problem == "wait_for_progress"; }
 constexpr double far_from = 1.3, far_more = 3;  ///< times as much: more than nearly; so much that the other hardly counts
 
 /// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. A block that is to
-/// be balanced has no other verdict that saves less, and none of a pattern; another order of the threads is another remedy. `least`: seconds that a verdict saves. `known`: what the best one about a cause saves, beside which a
-/// pattern has to save far more; of threads that are awaited to their end it is known what they run. `covering`: findings whose root, a rank,
+/// be balanced has no other verdict that saves less, and none of a pattern but progress; another order of the threads is another remedy. `least`: seconds that a verdict saves. `known`:
+/// what the best one about a cause saves, beside which a pattern has to save far more; less of progress, and of threads that are
+/// awaited to their end, of which it is known what they run. `covering`: findings whose root, a rank,
 /// has a verdict of its own.
 inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings,
                          const explain::outcome& found, double run, bool of_pattern, double least, double known,
@@ -37067,7 +37076,7 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
     const core::stable_key top = top_block(f, found);
     const auto same = [&](const verdict_entry& v) {
       return v.piece != 0 && v.piece == top &&
-             (of_pattern ||
+             ((of_pattern && !is_of_progress(f)) ||
               (v.saving_seconds * (is_in_turn(f) && !v.at_least ? far_from : 1) >= f.saving && f.problem != "no_overlap"));
     };
     if (std::any_of(all.begin(), all.end(), same)) return true;
@@ -37084,7 +37093,8 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
   for (const rules::finding& f : findings) {
     if (covered(f)) continue;
     if (f.verdict.empty() || !f.matters || f.of_pattern != of_pattern || f.saving < least_share * run) continue;
-    if (f.saving < std::max(least, known * (f.problem == "join" ? far_from : far_more)) || about_holder(f)) continue;
+    const bool near = f.problem == "join" || is_of_progress(f);
+    if (f.saving < std::max(least, known * (near ? far_from : far_more)) || about_holder(f)) continue;
     if (std::any_of(all.begin(), all.end(), [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
     verdict_entry v;
     v.problem = f.problem;
@@ -37276,8 +37286,10 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const bool progress = rules::delays_progress(b.piece, found);
     v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && !(progress && divided) &&
                   !rules::may_wait_for_disk(b.piece, found) && v.saving_seconds <= saving;
-    v.at_least = v.predicted && (b.moves || progress || takes_locks(found));
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
+    // Which of several pieces of code get more work is not known: perhaps others than those that hold up messages.
+    const bool by_choice = b.pieces > 1 && !divided && 4 * saving < 3 * v.excess_seconds;
+    v.at_least = v.predicted && (b.moves || progress || by_choice || takes_locks(found));
     const std::string code = code_text(v.where);
     const std::string name = !unmarked           ? (code.empty() ? v.block : base::joined({v.block, " (", code, ")"}))
                              : b.after && v.from ? (v.from->call == "omp parallel" ? "the code in " : "the code after ") +
@@ -39771,6 +39783,14 @@ class fact_maker {
     return at == base::key_map::none ? nullptr : &found_.critical_path[at];
   }
   std::int64_t path_ns(core::stable_key block) const noexcept { return critical(block) != nullptr ? critical(block)->ns : 0; }
+  /// The part of what a block has on the critical path above the mean that its visits there take longer than the mean visit. The rest
+  /// are more visits: of several ranks, one after the other.
+  double path_longer(const code_use* use) const noexcept {
+    const explain::critical_block* const path = use != nullptr ? critical(use->block) : nullptr;
+    if (path == nullptr || use->visits <= 0 || path->imbalance_ns <= 0) return 0;
+    const double usual_ns = ratio(use->ns, use->visits) * static_cast<double>(path->visits);
+    return std::clamp((static_cast<double>(path->ns) - usual_ns) / static_cast<double>(path->imbalance_ns), 0.0, 1.0);
+  }
   /// What a block has on the critical path above the mean; -1: it is not listed. `joined`: with all unmarked code from the same call to
   /// calls in one function, as ranks with other neighbours end it in other lines.
   [[gnu::noinline]] std::int64_t path_imbalance(core::stable_key block, bool joined) const {
@@ -39972,7 +39992,7 @@ class fact_maker {
       w.set("lead", spread.lead).set("excess", spread.excess).set("code_rank", spread.rank).set("top_place", places[0]);
       w.set("code_thread", base::rank_text(spread.rank, spread.thread));
       w.set("code_nouns", users > ranks_ || spread.thread != 0 ? "threads" : base::rank_nouns());
-      w.set("code_ranks", users).set("code_ratio", spread.ratio);
+      w.set("code_ranks", users).set("code_ratio", spread.ratio).set("longer_share", path_longer(use));
       w.set("code_processors", use != nullptr ? use->most_processors : 0);
       w.time("code_delay", spread.delay_ns).time("own_processors", bounds_.by_processors());
       w.time("code_system", spread.more_system_ns).set("code_faults", spread.more_faults);
@@ -40480,7 +40500,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
       {"wait",
        "number: wait count without_share share share_of_waiting wrong_order_count late_ranks_count waiting_ranks_count "
        "late_rank late_share "
-       "in_turn top_here "
+       "in_turn top_here longer_share "
        "earlier_in_turn earlier_indirect earlier_share blocks_count top_late_amount top_waiting_amount top_ratio top_share "
        "operation_site cause_site ranks threads code_rank "
        "code_ranks code_ratio code_processors code_faults units_ratio visits_ratio;"
@@ -43227,7 +43247,7 @@ declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_r
 # and short ones beside long ones for the same block chance.
 declare composite event varying_block member ( wait as w )
   when w.lead = 'even' and w.mean >= 5 us and 3 * w.duration >= w.above_mean and w.operation_call != 'futex wait' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
-       and w.top_kind != 'waiting' and w.top_duration - w.top_inherited > 40 % * w.duration;
+       and w.top_kind != 'waiting' and (w.top_duration - w.top_inherited > 40 % * w.duration or w.longer_share >= 50 %);
 declare problem for varying_block when w.top_here >= 50 % and w.top_waiting_amount > 0 parameters (
   name = "slow_block",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_fence, early_wait, condition_variable, thread_barrier, latch, semaphore, future, join",
@@ -43527,10 +43547,12 @@ declare problem for late_sender parameters (
 
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
 # would travel while all work. What that saves is known from the virtual clocks; at most, if ranks also wait until nonblocking sends are
-# done: where the library sends large messages only inside calls, they wait for each other's next call.
+# done: where the library sends large messages only inside calls, they wait for each other's next call. Where evening out the work saves
+# much more, that is the problem.
 declare composite event send_after_work member ( wait as w )
   when w.pattern = 'late_sender' and w.lead = 'even' and w.earlier_share >= 2 % and w.earlier_in_turn >= 50 %
-       and w.earlier_indirect <= 50 % and w.top_kind != 'waiting';
+       and w.earlier_indirect <= 50 % and w.top_kind != 'waiting'
+       and (w.longer_share < 50 % or 2 * w.earlier_saving >= w.above_mean);
 declare problem for send_after_work parameters (
   name = "send_after_work",
   instead_of = "late_sender, wrong_order, serialised_pipeline, slow_block, work_in_turn",
@@ -43586,10 +43608,11 @@ declare problem for wrong_order parameters (
 
 # The late rank was itself held up by others for most of the wait: each rank starts when the one before it has ended.
 # Where one rank has more to do than the others (uneven_work), or all of it, that is the cause. If all wait for one another in a circle, the run
-# does not show whether a rank needs all of what it waits for, as with a token, or could begin with a part.
+# does not show whether a rank needs all of what it waits for, as with a token, or could begin with a part. Visits on the critical path that
+# take longer than others are uneven work: in a pipeline there are more of them.
 declare composite event pipeline member ( wait as w )
   when w.pattern = 'late_sender' and w.indirect > 50 % * w.duration and w.late_ranks_count > 1 and w.blocks_count > 0
-       and w.in_turn >= 30 % and w.lead != 'alone';
+       and w.in_turn >= 30 % and w.lead != 'alone' and w.longer_share < 50 %;
 declare problem for pipeline parameters (
   name = "serialised_pipeline",
   instead_of = "work_in_turn, slow_block",
@@ -66772,6 +66795,7 @@ struct class_sums {
   std::int64_t unchanged = 0;        ///< transfers of data already sent to the same rank and not written since
   std::int64_t unchanged_bytes = 0;
   std::int64_t unchanged_ns = 0;     ///< duration of these
+  std::int64_t unwritten = 0;        ///< of `unchanged`: no write of the data is recorded at all
   std::int64_t held = 0;             ///< of `unchanged`: the receiver still had it, unwritten
   std::int64_t held_bytes = 0;
   std::int64_t read_bytes = 0;  ///< received bytes that were read, sent on or unpacked before they were overwritten
@@ -66791,6 +66815,7 @@ struct class_sums {
     unchanged += o.unchanged;
     unchanged_bytes += o.unchanged_bytes;
     unchanged_ns += o.unchanged_ns;
+    unwritten += o.unwritten;
     held += o.held;
     held_bytes += o.held_bytes;
     read_bytes += o.read_bytes;
@@ -67256,11 +67281,12 @@ struct token {
   std::uint32_t fan_out = 1;  ///< number of ranks to which this rank sent the same data
   std::uint16_t hops = 1;
   std::uint8_t unchanged = 0;
-  std::uint8_t reserved = 0;
-  std::uint32_t spare = 0;
+  std::uint8_t unwritten = 0;  ///< no write of it is recorded
+  std::uint32_t region = 0;  ///< a hash of where the sender has it
 
   bool carries_same(const token& o) const noexcept {
-    return channel == o.channel && offer == o.offer && fan_out == o.fan_out && hops == o.hops && unchanged == o.unchanged;
+    return channel == o.channel && offer == o.offer && fan_out == o.fan_out && hops == o.hops && unchanged == o.unchanged &&
+           unwritten == o.unwritten && region == o.region;
   }
 };
 
@@ -67661,6 +67687,11 @@ class transfer_book {
     bool known = false;
   };
 
+  struct received_before {
+    std::uint32_t stamp = 0;
+    std::uint32_t region = 0;  ///< where the sender has it
+  };
+
   static std::int32_t world(const explain::communicator& group, std::int32_t peer) noexcept {
     if (peer < 0 || peer >= group.size) return -1;
     return group.world.empty() ? peer : group.world[static_cast<std::size_t>(peer)];
@@ -67719,7 +67750,8 @@ class transfer_book {
       base::put(out, std::uint32_t{1});
       base::put(out, token{channel, r.order, 1, number, any.fan_out,
                            static_cast<std::uint16_t>(std::min<unsigned>(relayed ? now.state.hops + 1u : 1u, 0xffff)),
-                           static_cast<std::uint8_t>(unchanged ? 1 : 0), 0, 0});
+                           static_cast<std::uint8_t>(unchanged ? 1 : 0),
+                           static_cast<std::uint8_t>(now.state.stamp == 0 ? 1 : 0), static_cast<std::uint32_t>(where >> 32)});
     });
   }
 
@@ -67792,19 +67824,21 @@ class transfer_book {
     sums.hops_sum += hops;
     sums.most_hops = std::max<std::int64_t>(sums.most_hops, hops);
     sums.fan_out = std::max<std::int64_t>(sums.fan_out, t != nullptr ? t->fan_out : 1);
-    std::uint32_t& held = held_[core::combine(region_key(r.object, part), static_cast<std::uint32_t>(source))];
+    received_before& held = held_[core::combine(region_key(r.object, part), static_cast<std::uint32_t>(source))];
+    const std::uint32_t region = t != nullptr ? t->region : 0;
     if (t != nullptr && t->unchanged != 0) {
       ++sums.unchanged;
       sums.unchanged_bytes += bytes;
       sums.unchanged_ns += time.duration_ns;
-      if (held != 0 && here_.of(r.object).look(part).state.stamp == held) {
+      sums.unwritten += t->unwritten;
+      if (held.stamp != 0 && held.region == region && here_.of(r.object).look(part).state.stamp == held.stamp) {
         ++sums.held;
         sums.held_bytes += bytes;
       }
     }
     if (from.received.size() <= c) from.received.resize(classes_.size(), 0);
     ++from.received[c];
-    held = here_.arrive(r, part, c, data, hops);
+    held = {here_.arrive(r, part, c, data, hops), region};
   }
 
   std::uint32_t base_of(std::uint32_t data, core::stable_key from, std::uint32_t site) {
@@ -67822,7 +67856,7 @@ class transfer_book {
   base::pod_vector<mixed_bytes> mixed_;
   base::key_map link_numbers_, offer_numbers_, mixed_numbers_;
   recent<sent_before, 4096> sent_, sent_to_;
-  recent<std::uint32_t, 4096> held_;
+  recent<received_before, 4096> held_;
   core::data_record copied_from_;
   std::uint32_t received_ = 0;  ///< how many peers of the record at hand are done
   std::int64_t unmatched_ = 0, dropped_ = 0;
@@ -70657,6 +70691,7 @@ inline void unchanged_data(const transfer_class& c, const diagnosis_options& o, 
                            base::vector<communication_finding>& out) {
   const class_sums& s = c.sums;
   if (s.unchanged < 2 || static_cast<double>(s.unchanged) < o.least_share * static_cast<double>(s.count)) return;
+  const bool unmarked = 2 * s.unwritten > s.unchanged;
   communication_finding f;
   f.problem = communication_problem::unchanged_data;
   f.subject = c.key();
@@ -70665,9 +70700,11 @@ inline void unchanged_data(const transfer_class& c, const diagnosis_options& o, 
   f.saving_ns = s.unchanged_ns;
   f.text = base::count(s.unchanged) + " of " + base::count(s.count) + " transfers of " + data_text(c.chain.base[0], names) +
            " (" + names.place(c.chain.base[0].from) + " -> " + names.place(c.chain.base[0].to) +
-           ") repeated data that the sender had sent to the same rank before and that was not written since: " +
-           base::memory(s.unchanged_bytes);
-  if (s.held == s.unchanged) {
+           ") repeated data that the sender had sent to the same rank before and " +
+           (unmarked ? "of which no write is recorded: " : "that was not written since: ") + base::memory(s.unchanged_bytes);
+  if (unmarked) {
+    f.advice = "send it once if it never changes; if it does, mark what writes it (WHYWAIT_WRITES), or this line is wrong";
+  } else if (s.held == s.unchanged) {
     f.advice = "send it only when it has changed: the receiver still has it";
   } else if (s.held == 0) {
     f.advice = "keep a copy at the receiver, whose buffer is used for something else in between";

@@ -130,18 +130,24 @@ class balanced_time {
     at.part.assign(courses_.size(), 0);
     return at;
   }
-  /// The time that the next visits save; negative if they take longer.
+  /// The time that the next visits save; negative if they take longer. A thread that hardly runs the block takes equally long in all
+  /// visits: what they take now is no measure of them.
   std::int64_t saved_ns(part_position& at, std::size_t q, core::stable_key place, std::int64_t visits,
                         std::int64_t ns) const noexcept {
     const std::size_t p = part_of(at, q, visits) / each_[q];
     const use* const u = places_[at.first + q].find(place);
-    const double now = u != nullptr && u[p].visits > 0
-                           ? static_cast<double>(u[p].ns) * static_cast<double>(visits) / static_cast<double>(u[p].visits)
-                           : static_cast<double>(ns);
-    return ns - core::nearest(now * factors_[(at.first + q) * balance_course::parts + p]);
+    const balance_course& own = own_[at.first + q];
+    const double factor = factors_[(at.first + q) * balance_course::parts + p];
+    use usual{ns, visits};
+    if (factor > hardly_runs) usual = {own.ns[p], own.visits[p]};
+    else if (u != nullptr && u[p].visits > 0) usual = u[p];
+    return ns - core::nearest(static_cast<double>(usual.ns) * static_cast<double>(visits) * factor /
+                              static_cast<double>(std::max<std::int64_t>(1, usual.visits)));
   }
 
  private:
+  static constexpr double hardly_runs = 20;  ///< the factor from which on a thread hardly runs a block
+
   struct use {
     std::int64_t ns = 0, visits = 0;
   };

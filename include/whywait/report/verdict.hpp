@@ -61,11 +61,14 @@ inline std::string between_text(const named_block& b) {
 
 /// Whether the problem is that ranks are late in turn. That one of them is late more often may be nearly as much of it, and has priority.
 inline bool is_in_turn(const rules::finding& f) noexcept { return f.problem == "slow_block" || f.problem == "work_in_turn"; }
+/// Whether calls of MPI in between would help, whatever the late rank runs.
+inline bool is_of_progress(const rules::finding& f) noexcept { return f.problem == "wait_for_progress"; }
 constexpr double far_from = 1.3, far_more = 3;  ///< times as much: more than nearly; so much that the other hardly counts
 
 /// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. A block that is to
-/// be balanced has no other verdict that saves less, and none of a pattern; another order of the threads is another remedy. `least`: seconds that a verdict saves. `known`: what the best one about a cause saves, beside which a
-/// pattern has to save far more; of threads that are awaited to their end it is known what they run. `covering`: findings whose root, a rank,
+/// be balanced has no other verdict that saves less, and none of a pattern but progress; another order of the threads is another remedy. `least`: seconds that a verdict saves. `known`:
+/// what the best one about a cause saves, beside which a pattern has to save far more; less of progress, and of threads that are
+/// awaited to their end, of which it is known what they run. `covering`: findings whose root, a rank,
 /// has a verdict of its own.
 inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings,
                          const explain::outcome& found, double run, bool of_pattern, double least, double known,
@@ -74,7 +77,7 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
     const core::stable_key top = top_block(f, found);
     const auto same = [&](const verdict_entry& v) {
       return v.piece != 0 && v.piece == top &&
-             (of_pattern ||
+             ((of_pattern && !is_of_progress(f)) ||
               (v.saving_seconds * (is_in_turn(f) && !v.at_least ? far_from : 1) >= f.saving && f.problem != "no_overlap"));
     };
     if (std::any_of(all.begin(), all.end(), same)) return true;
@@ -91,7 +94,8 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
   for (const rules::finding& f : findings) {
     if (covered(f)) continue;
     if (f.verdict.empty() || !f.matters || f.of_pattern != of_pattern || f.saving < least_share * run) continue;
-    if (f.saving < std::max(least, known * (f.problem == "join" ? far_from : far_more)) || about_holder(f)) continue;
+    const bool near = f.problem == "join" || is_of_progress(f);
+    if (f.saving < std::max(least, known * (near ? far_from : far_more)) || about_holder(f)) continue;
     if (std::any_of(all.begin(), all.end(), [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
     verdict_entry v;
     v.problem = f.problem;
@@ -283,8 +287,10 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const bool progress = rules::delays_progress(b.piece, found);
     v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && !(progress && divided) &&
                   !rules::may_wait_for_disk(b.piece, found) && v.saving_seconds <= saving;
-    v.at_least = v.predicted && (b.moves || progress || takes_locks(found));
     v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
+    // Which of several pieces of code get more work is not known: perhaps others than those that hold up messages.
+    const bool by_choice = b.pieces > 1 && !divided && 4 * saving < 3 * v.excess_seconds;
+    v.at_least = v.predicted && (b.moves || progress || by_choice || takes_locks(found));
     const std::string code = code_text(v.where);
     const std::string name = !unmarked           ? (code.empty() ? v.block : base::joined({v.block, " (", code, ")"}))
                              : b.after && v.from ? (v.from->call == "omp parallel" ? "the code in " : "the code after ") +

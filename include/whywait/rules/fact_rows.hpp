@@ -103,6 +103,14 @@ class fact_maker {
     return at == base::key_map::none ? nullptr : &found_.critical_path[at];
   }
   std::int64_t path_ns(core::stable_key block) const noexcept { return critical(block) != nullptr ? critical(block)->ns : 0; }
+  /// The part of what a block has on the critical path above the mean that its visits there take longer than the mean visit. The rest
+  /// are more visits: of several ranks, one after the other.
+  double path_longer(const code_use* use) const noexcept {
+    const explain::critical_block* const path = use != nullptr ? critical(use->block) : nullptr;
+    if (path == nullptr || use->visits <= 0 || path->imbalance_ns <= 0) return 0;
+    const double usual_ns = ratio(use->ns, use->visits) * static_cast<double>(path->visits);
+    return std::clamp((static_cast<double>(path->ns) - usual_ns) / static_cast<double>(path->imbalance_ns), 0.0, 1.0);
+  }
   /// What a block has on the critical path above the mean; -1: it is not listed. `joined`: with all unmarked code from the same call to
   /// calls in one function, as ranks with other neighbours end it in other lines.
   [[gnu::noinline]] std::int64_t path_imbalance(core::stable_key block, bool joined) const {
@@ -304,7 +312,7 @@ class fact_maker {
       w.set("lead", spread.lead).set("excess", spread.excess).set("code_rank", spread.rank).set("top_place", places[0]);
       w.set("code_thread", base::rank_text(spread.rank, spread.thread));
       w.set("code_nouns", users > ranks_ || spread.thread != 0 ? "threads" : base::rank_nouns());
-      w.set("code_ranks", users).set("code_ratio", spread.ratio);
+      w.set("code_ranks", users).set("code_ratio", spread.ratio).set("longer_share", path_longer(use));
       w.set("code_processors", use != nullptr ? use->most_processors : 0);
       w.time("code_delay", spread.delay_ns).time("own_processors", bounds_.by_processors());
       w.time("code_system", spread.more_system_ns).set("code_faults", spread.more_faults);

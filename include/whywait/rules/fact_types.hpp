@@ -41,7 +41,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
       {"wait",
        "number: wait count without_share share share_of_waiting wrong_order_count late_ranks_count waiting_ranks_count "
        "late_rank late_share "
-       "in_turn top_here "
+       "in_turn top_here longer_share "
        "earlier_in_turn earlier_indirect earlier_share blocks_count top_late_amount top_waiting_amount top_ratio top_share "
        "operation_site cause_site ranks threads code_rank "
        "code_ranks code_ratio code_processors code_faults units_ratio visits_ratio;"

@@ -132,6 +132,22 @@ TEST_CASE("data sent again unchanged is counted, and whether the receiver still 
   CHECK(sums.held == 4);
 }
 
+TEST_CASE("what came from another place of the same sender since is no longer at the receiver") {
+  program p(2);
+  const auto panels = p.object("panels", {128}), work = p.object("work", {64});
+  p.write(0, "setup", panels, {0, 128, 0, 0});
+  for (int i = 0; i != 6; ++i) {
+    const std::uint64_t begin = i % 2 == 0 ? 0 : 64;
+    p.receive(1, 0, "receive", work, all, p.send(0, 1, "send", panels, {begin, begin + 64, 0, 0}));
+  }
+  const auto out = p.classify();
+  data::class_sums sums;
+  for (const auto& c : out.classes) sums.add(c.sums);
+  CHECK(sums.unchanged == 4);
+  CHECK(sums.unwritten == 0);
+  CHECK(sums.held == 0);
+}
+
 TEST_CASE("data packed into a buffer keeps its name and its origin") {
   program p(2);
   const auto u = p.object("u", {8, 8}, 8);

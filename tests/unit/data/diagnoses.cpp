@@ -119,6 +119,16 @@ TEST_CASE("unchanged data is reported with its cost; changed data is not") {
   CHECK(found(q, communication_problem::unchanged_data).empty());
 }
 
+TEST_CASE("of data without a recorded write it is not stated that it was not written") {
+  program p(2);
+  const auto u = p.object("table", {64});
+  for (int i = 0; i != 10; ++i) p.transfer(0, 1, "a", u, all);
+  const auto f = found(p, communication_problem::unchanged_data);
+  REQUIRE(f.size() == 1);
+  CHECK(f[0].text.find("and of which no write is recorded") != std::string::npos);
+  CHECK(f[0].advice.find("send it once if it never changes") == 0);
+}
+
 TEST_CASE("a halo that is half read is too large; one without recorded reads is ignored") {
   for (const bool reads : {true, false}) {
     program p(2);

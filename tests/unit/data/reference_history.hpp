@@ -92,6 +92,7 @@ class world {
   }
 
  private:
+  using part = whywait::base::vector<std::uint64_t>;  ///< positions
   struct message {
     int from, to, tag;
     std::uint32_t order;
@@ -102,8 +103,8 @@ class world {
     std::int64_t fan_out;
     std::uint64_t length;
     whywait::base::vector<int> versions;
+    std::pair<int, part> place;  ///< at the sender
   };
-  using part = whywait::base::vector<std::uint64_t>;  ///< positions
 
   static std::string object_name(int o) { return o == 2 ? "buffer" : o == 1 ? "v" : "u"; }
   std::size_t pick(std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_); }
@@ -229,6 +230,7 @@ class world {
     ++m.hops;
     if (object == 2 && one_data && !first.data.empty()) m.data = first.data;
     m.length = p.size();
+    m.place = {object, p};
     look(rank, object, p);
 
     const auto before = std::make_tuple(rank, object, p, to);
@@ -261,13 +263,13 @@ class world {
     if (m.unchanged) {
       ++s.unchanged;
       const auto known = received_.find(place);
-      bool same = known != received_.end();
-      for (const std::uint64_t i : p) same = same && at(m.to, object, i).version == known->second;
+      bool same = known != received_.end() && known->second.second == m.place;
+      for (const std::uint64_t i : p) same = same && at(m.to, object, i).version == known->second.first;
       s.held += same ? 1 : 0;
     }
     ++version_;
     for (const std::uint64_t i : p) at(m.to, object, i) = {c, version_, m.hops, c.text(), object == 2 ? m.data : ""};
-    received_[place] = version_;
+    received_[place] = {version_, m.place};
     arrived_[{m.to * 3 + object, c.text()}].first += static_cast<std::int64_t>(m.length);
   }
 
@@ -277,7 +279,7 @@ class world {
   whywait::base::vector<message> under_way_;
   std::map<std::tuple<int, int, part, int>, whywait::base::vector<int>> sent_;
   std::map<std::tuple<int, int, part>, std::pair<whywait::base::vector<int>, std::set<int>>> receivers_;
-  std::map<std::tuple<int, int, part, int>, int> received_;
+  std::map<std::tuple<int, int, part, int>, std::pair<int, std::pair<int, part>>> received_;  ///< version, place at the sender
   std::map<std::pair<int, std::string>, std::pair<std::int64_t, std::int64_t>> arrived_;
   int version_ = 0;
 };

@@ -61,6 +61,7 @@ struct class_sums {
   std::int64_t unchanged = 0;        ///< transfers of data already sent to the same rank and not written since
   std::int64_t unchanged_bytes = 0;
   std::int64_t unchanged_ns = 0;     ///< duration of these
+  std::int64_t unwritten = 0;        ///< of `unchanged`: no write of the data is recorded at all
   std::int64_t held = 0;             ///< of `unchanged`: the receiver still had it, unwritten
   std::int64_t held_bytes = 0;
   std::int64_t read_bytes = 0;  ///< received bytes that were read, sent on or unpacked before they were overwritten
@@ -80,6 +81,7 @@ struct class_sums {
     unchanged += o.unchanged;
     unchanged_bytes += o.unchanged_bytes;
     unchanged_ns += o.unchanged_ns;
+    unwritten += o.unwritten;
     held += o.held;
     held_bytes += o.held_bytes;
     read_bytes += o.read_bytes;

@@ -151,6 +151,7 @@ inline void unchanged_data(const transfer_class& c, const diagnosis_options& o, 
                            base::vector<communication_finding>& out) {
   const class_sums& s = c.sums;
   if (s.unchanged < 2 || static_cast<double>(s.unchanged) < o.least_share * static_cast<double>(s.count)) return;
+  const bool unmarked = 2 * s.unwritten > s.unchanged;
   communication_finding f;
   f.problem = communication_problem::unchanged_data;
   f.subject = c.key();
@@ -159,9 +160,11 @@ inline void unchanged_data(const transfer_class& c, const diagnosis_options& o, 
   f.saving_ns = s.unchanged_ns;
   f.text = base::count(s.unchanged) + " of " + base::count(s.count) + " transfers of " + data_text(c.chain.base[0], names) +
            " (" + names.place(c.chain.base[0].from) + " -> " + names.place(c.chain.base[0].to) +
-           ") repeated data that the sender had sent to the same rank before and that was not written since: " +
-           base::memory(s.unchanged_bytes);
-  if (s.held == s.unchanged) {
+           ") repeated data that the sender had sent to the same rank before and " +
+           (unmarked ? "of which no write is recorded: " : "that was not written since: ") + base::memory(s.unchanged_bytes);
+  if (unmarked) {
+    f.advice = "send it once if it never changes; if it does, mark what writes it (WHYWAIT_WRITES), or this line is wrong";
+  } else if (s.held == s.unchanged) {
     f.advice = "send it only when it has changed: the receiver still has it";
   } else if (s.held == 0) {
     f.advice = "keep a copy at the receiver, whose buffer is used for something else in between";

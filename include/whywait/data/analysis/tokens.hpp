@@ -40,11 +40,12 @@ struct token {
   std::uint32_t fan_out = 1;  ///< number of ranks to which this rank sent the same data
   std::uint16_t hops = 1;
   std::uint8_t unchanged = 0;
-  std::uint8_t reserved = 0;
-  std::uint32_t spare = 0;
+  std::uint8_t unwritten = 0;  ///< no write of it is recorded
+  std::uint32_t region = 0;  ///< a hash of where the sender has it
 
   bool carries_same(const token& o) const noexcept {
-    return channel == o.channel && offer == o.offer && fan_out == o.fan_out && hops == o.hops && unchanged == o.unchanged;
+    return channel == o.channel && offer == o.offer && fan_out == o.fan_out && hops == o.hops && unchanged == o.unchanged &&
+           unwritten == o.unwritten && region == o.region;
   }
 };
 

@@ -219,6 +219,11 @@ class transfer_book {
     bool known = false;
   };
 
+  struct received_before {
+    std::uint32_t stamp = 0;
+    std::uint32_t region = 0;  ///< where the sender has it
+  };
+
   static std::int32_t world(const explain::communicator& group, std::int32_t peer) noexcept {
     if (peer < 0 || peer >= group.size) return -1;
     return group.world.empty() ? peer : group.world[static_cast<std::size_t>(peer)];
@@ -277,7 +282,8 @@ class transfer_book {
       base::put(out, std::uint32_t{1});
       base::put(out, token{channel, r.order, 1, number, any.fan_out,
                            static_cast<std::uint16_t>(std::min<unsigned>(relayed ? now.state.hops + 1u : 1u, 0xffff)),
-                           static_cast<std::uint8_t>(unchanged ? 1 : 0), 0, 0});
+                           static_cast<std::uint8_t>(unchanged ? 1 : 0),
+                           static_cast<std::uint8_t>(now.state.stamp == 0 ? 1 : 0), static_cast<std::uint32_t>(where >> 32)});
     });
   }
 
@@ -350,19 +356,21 @@ class transfer_book {
     sums.hops_sum += hops;
     sums.most_hops = std::max<std::int64_t>(sums.most_hops, hops);
     sums.fan_out = std::max<std::int64_t>(sums.fan_out, t != nullptr ? t->fan_out : 1);
-    std::uint32_t& held = held_[core::combine(region_key(r.object, part), static_cast<std::uint32_t>(source))];
+    received_before& held = held_[core::combine(region_key(r.object, part), static_cast<std::uint32_t>(source))];
+    const std::uint32_t region = t != nullptr ? t->region : 0;
     if (t != nullptr && t->unchanged != 0) {
       ++sums.unchanged;
       sums.unchanged_bytes += bytes;
       sums.unchanged_ns += time.duration_ns;
-      if (held != 0 && here_.of(r.object).look(part).state.stamp == held) {
+      sums.unwritten += t->unwritten;
+      if (held.stamp != 0 && held.region == region && here_.of(r.object).look(part).state.stamp == held.stamp) {
         ++sums.held;
         sums.held_bytes += bytes;
       }
     }
     if (from.received.size() <= c) from.received.resize(classes_.size(), 0);
     ++from.received[c];
-    held = here_.arrive(r, part, c, data, hops);
+    held = {here_.arrive(r, part, c, data, hops), region};
   }
 
   std::uint32_t base_of(std::uint32_t data, core::stable_key from, std::uint32_t site) {
@@ -380,7 +388,7 @@ class transfer_book {
   base::pod_vector<mixed_bytes> mixed_;
   base::key_map link_numbers_, offer_numbers_, mixed_numbers_;
   recent<sent_before, 4096> sent_, sent_to_;
-  recent<std::uint32_t, 4096> held_;
+  recent<received_before, 4096> held_;
   core::data_record copied_from_;
   std::uint32_t received_ = 0;  ///< how many peers of the record at hand are done
   std::int64_t unmatched_ = 0, dropped_ = 0;

@@ -127,7 +127,7 @@ declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_r
 # and short ones beside long ones for the same block chance.
 declare composite event varying_block member ( wait as w )
   when w.lead = 'even' and w.mean >= 5 us and 3 * w.duration >= w.above_mean and w.operation_call != 'futex wait' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
-       and w.top_kind != 'waiting' and w.top_duration - w.top_inherited > 40 % * w.duration;
+       and w.top_kind != 'waiting' and (w.top_duration - w.top_inherited > 40 % * w.duration or w.longer_share >= 50 %);
 declare problem for varying_block when w.top_here >= 50 % and w.top_waiting_amount > 0 parameters (
   name = "slow_block",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_fence, early_wait, condition_variable, thread_barrier, latch, semaphore, future, join",

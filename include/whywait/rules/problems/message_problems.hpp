@@ -25,10 +25,12 @@ declare problem for late_sender parameters (
 
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
 # would travel while all work. What that saves is known from the virtual clocks; at most, if ranks also wait until nonblocking sends are
-# done: where the library sends large messages only inside calls, they wait for each other's next call.
+# done: where the library sends large messages only inside calls, they wait for each other's next call. Where evening out the work saves
+# much more, that is the problem.
 declare composite event send_after_work member ( wait as w )
   when w.pattern = 'late_sender' and w.lead = 'even' and w.earlier_share >= 2 % and w.earlier_in_turn >= 50 %
-       and w.earlier_indirect <= 50 % and w.top_kind != 'waiting';
+       and w.earlier_indirect <= 50 % and w.top_kind != 'waiting'
+       and (w.longer_share < 50 % or 2 * w.earlier_saving >= w.above_mean);
 declare problem for send_after_work parameters (
   name = "send_after_work",
   instead_of = "late_sender, wrong_order, serialised_pipeline, slow_block, work_in_turn",
@@ -84,10 +86,11 @@ declare problem for wrong_order parameters (
 
 # The late rank was itself held up by others for most of the wait: each rank starts when the one before it has ended.
 # Where one rank has more to do than the others (uneven_work), or all of it, that is the cause. If all wait for one another in a circle, the run
-# does not show whether a rank needs all of what it waits for, as with a token, or could begin with a part.
+# does not show whether a rank needs all of what it waits for, as with a token, or could begin with a part. Visits on the critical path that
+# take longer than others are uneven work: in a pipeline there are more of them.
 declare composite event pipeline member ( wait as w )
   when w.pattern = 'late_sender' and w.indirect > 50 % * w.duration and w.late_ranks_count > 1 and w.blocks_count > 0
-       and w.in_turn >= 30 % and w.lead != 'alone';
+       and w.in_turn >= 30 % and w.lead != 'alone' and w.longer_share < 50 %;
 declare problem for pipeline parameters (
   name = "serialised_pipeline",
   instead_of = "work_in_turn, slow_block",
