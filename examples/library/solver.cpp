@@ -41,6 +41,7 @@ void add_rules() {
               .with("restarts", "count() / distinct(r.rank)")
               .with("reached", "least(r.residual)")
               .with("lost", "sum(r.lost)")
+              .with("ranks", "distinct(r.rank)")
               .text(),
       "solver library");
   rules::add(R"(
@@ -51,7 +52,8 @@ declare problem for solver_restarts
     description = "solver restarted {restarts} times because tolerance was unreachable: {tolerance} was asked for,
                    {reached} reached.",
     advice = "ask solver::solve for a tolerance of {2 * reached} or more",
-    duration = lost );
+    duration = lost,
+    saving = lost / ranks );  # wall time: all ranks restart together
 )",
              "solver library");
 }

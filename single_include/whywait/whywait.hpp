@@ -37131,11 +37131,17 @@ inline bool computes_more(const explain::balance_answer& b, const rules::evaluat
   });
 }
 
+/// Not 0: further threads of ranks are among the slow ones.
+inline std::int32_t further_threads(const explain::balance_answer& b) noexcept {
+  std::int32_t all = b.thread;
+  for (const explain::thread_of_rank& t : b.slow) all |= t.thread;
+  return all;
+}
+
 /// The threads that take nearly as long as the slowest one, with a verb: "rank 1 takes", "ranks 2 and 3 take", "12 of 64 ranks take",
 /// "8 threads of rank 1 take", "rank 0 thread 1 and rank 1 thread 1 take", "8 of 64 threads take".
 inline std::string slow_words(const explain::balance_answer& b, const char* one, const char* more) {
-  std::int32_t further = b.thread;
-  for (const explain::thread_of_rank& t : b.slow) further |= t.thread;
+  const std::int32_t further = further_threads(b);
   const char* const nouns = further != 0 ? "threads" : base::rank_nouns();
   if (b.several) return std::string("now one ").append(nouns, std::strlen(nouns) - 1) + ", now another " + one;
   if (b.slow_ranks < 2) return base::rank_text(b.rank, b.thread) + " " + one;
@@ -37297,7 +37303,8 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                              : b.pieces > 1 ? "unmarked code, above all " + between_text(v)
                                             : "the code " + between_text(v);
     const bool one_other = b.ranks - std::max(b.slow_ranks, 1) == 1;
-    const bool of_ranks = v.thread != 0 && !base::ranks_are_threads();  // which the other threads of one rank cannot save
+    const bool of_ranks =
+        further_threads(b) != 0 && !base::ranks_are_threads();  // which the other threads of one rank cannot save
     if (by_item) {
       v.claim = base::joined({divided ? "only " : "", base::rank_text(v.rank, v.thread),
                               divided ? " runs " : " spends most time in ", whole ? "the code " + between_text(v) : name,
@@ -39217,6 +39224,7 @@ class evaluator {
       else builder(store_, rule, log_).build();
     }
     for (std::uint32_t p = 0; p < rules_.problems.size(); ++p) look_for(p);
+    join_lost_time();
     findings out;
     base::small_stable_sort(sums_, [](const sum& a, const sum& b) { return a.of < b.of; });
     out.list.reserve(sums_.size());
@@ -39264,6 +39272,14 @@ class evaluator {
     std::uint32_t row = 0;  ///< the longest instance, whose values the templates show
   };
 
+  // When an own event took time: to the instant at which it was made.
+  struct lost_time {
+    double begin, end;  ///< seconds
+    std::uint32_t sum;
+
+    bool operator<(const lost_time& o) const noexcept { return sum != o.sum ? sum < o.sum : begin < o.begin; }
+  };
+
   base::pod_vector<const double*>& rows_of(const event_type& type, std::uint32_t type_index, std::uint32_t row) {
     const event_table& table = store_.table(type_index);
     rows_.assign(1, table.row(row));
@@ -39277,6 +39293,7 @@ class evaluator {
     const event_type& type = rules_.types[rule.type];
     const event_table& table = store_.table(rule.type);
     shared_value seconds_of(store_, rule.type, rule.duration, 0, 1);
+    const std::size_t time = type.source == event_source::own ? type.find("time") : type.columns.size();
     origin last;
     std::uint32_t number = detail::distinct_rows::none;
     for (std::uint32_t row = 0; row < table.rows; ++row) {
@@ -39301,12 +39318,28 @@ class evaluator {
       }
       sum& all = sums_[number];
       all.seconds += weight * duration;
-      all.saving += weight * std::max(0.0, rule.root.empty() ? std::min(saving, duration) : saving);
+      saving = std::max(0.0, rule.root.empty() ? std::min(saving, duration) : saving);
+      all.saving += weight * saving;
+      if (time < type.columns.size() && rows[0][time] != 0) lost_.push_back({rows[0][time] - saving, rows[0][time], number});
       all.instances += weight;
       if (duration > all.longest) {
         all.longest = duration;
         all.row = row;
       }
+    }
+  }
+
+  // What own events save is wall time: that in which any rank lost some.
+  void join_lost_time() {
+    base::small_stable_sort(lost_);
+    for (std::size_t i = 0; i != lost_.size();) {
+      const std::uint32_t number = lost_[i].sum;
+      double all = 0, end = lost_[i].begin;
+      for (; i != lost_.size() && lost_[i].sum == number; ++i) {
+        all += std::max(0.0, lost_[i].end - std::max(end, lost_[i].begin));
+        end = std::max(end, lost_[i].end);
+      }
+      sums_[number].saving = std::min(sums_[number].saving, all);
     }
   }
 
@@ -39379,6 +39412,7 @@ class evaluator {
   std::uint32_t wait_type_;
   detail::distinct_rows origins_{sizeof(origin) / sizeof(std::uint64_t)};  ///< indices in `sums_`
   base::pod_vector<sum> sums_;
+  base::pod_vector<lost_time> lost_;  ///< of own events
   base::pod_vector<const double*> rows_;
 };
 
@@ -40788,6 +40822,13 @@ struct own_state {
   static constexpr size_t most_event_bytes = size_t(8) << 20;
   static constexpr int slot = 1;  ///< index in core::registry::extension
 };
+
+/// The clock of own events: seconds of CLOCK_MONOTONIC.
+inline double event_clock() noexcept {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
 
 /// Holds the lock for a scope that may throw.
 struct own_state_lock {
@@ -44051,10 +44092,11 @@ using own_declaration = named_text;
 namespace detail {
 
 /// The head of a packet: the own event types in the order of their numbers, the text of each "tolerance=number,
-/// reason=text", and how many events were dropped.
+/// reason=text", how many events were dropped, and when it was packed.
 struct own_packet_head {
   base::vector<named_text> types;
   std::uint64_t dropped = 0;
+  double packed_at = 0;  ///< seconds of CLOCK_MONOTONIC
   bool complete = true;  ///< false: the packet is truncated
 };
 
@@ -44067,6 +44109,7 @@ inline own_packet_head read_head(base::packet_reader& from) {
       out.types.push_back({std::string(name), std::string(shape)});
     }
     out.dropped = from.get<std::uint64_t>();
+    out.packed_at = from.get<double>();
   } catch (const std::out_of_range&) {
     out.complete = false;
   }
@@ -44112,6 +44155,7 @@ inline own_packet pack_own_events(std::size_t most = std::size_t(-1)) {
       else ++dropped;
     }
     base::put(out, dropped);
+    base::put(out, event_clock());
     base::put_bytes(out, state->events, taken);
   }
   return out;
@@ -44142,7 +44186,8 @@ inline std::uint64_t dropped_events(const own_packet& packet) {
   return detail::read_head(from).dropped;
 }
 
-/// Adds the events of one rank to a store. Events that no rule uses are left out. False if the packet is truncated.
+/// Adds the events of one rank to a store. Events that no rule uses are left out. All ranks pack them together, at the end of the
+/// run, so that their times count from one beginning. False if the packet is truncated.
 inline bool add_own_events(const own_packet& packet, std::int64_t rank, event_store& store) {
   base::packet_reader from(packet.data(), packet.size());
   const detail::own_packet_head head = detail::read_head(from);
@@ -44157,7 +44202,7 @@ inline bool add_own_events(const own_packet& packet, std::int64_t rank, event_st
       const auto time = from.get<double>();
       const std::string file(from.text());
       row_writer row(store, type.name);
-      row.set("rank", rank).set("line", line).set("time", time).set("file", file);
+      row.set("rank", rank).set("line", line).set("time", store.run_time - (head.packed_at - time)).set("file", file);
       std::string_view shape = type.text, name, word;
       while (detail::next_parameter(shape, name, word)) {
         const std::string key(name);
@@ -52449,11 +52494,9 @@ inline std::string by_whom(const whatif::answer& a) {
 /// unchanged program; unanswered questions with the reason. Empty without questions.
 inline std::string prediction_text(const prediction_section& p, std::size_t columns) {
   if (p.answers.empty()) return {};
-  std::string out = "\n    what if  (the run took " + base::duration(p.measured_seconds) + ")\n";
-  if (!p.whole_run)
-    out += base::wrap(
-        "only the beginning of the run, " + base::duration(p.measured_seconds) + ", was small enough for these questions",
-        columns, "      ", "      ");
+  std::string out =
+      base::joined({"\n    what if  (", p.whole_run ? "the run took " : "the first ", base::duration(p.measured_seconds),
+                    p.whole_run ? ")\n" : " of the run: the calls of the rest are not kept)\n"});
   for (const whatif::answer& a : p.answers) {
     std::string head = base::printable(a.question) + ":  ";
     if (!a.refusal.empty()) {
@@ -52662,6 +52705,241 @@ inline void write_profile(json_document& out, const profile& p, bool by_rank) {
 
 #endif
 
+// ---- whywait/report/merge_lines.hpp
+#ifndef WHYWAIT_REPORT_MERGE_LINES_HPP
+#define WHYWAIT_REPORT_MERGE_LINES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace reports {
+
+namespace detail {
+
+inline std::int64_t more_visits(const residual_entry& r) noexcept {
+  return r.causer_visits > r.waiter_visits ? r.causer_visits - r.waiter_visits : r.waiter_visits - r.causer_visits;
+}
+
+// Whether an entry stands for lines that the compiler counts, not for a marked step.
+inline bool is_lines(const residual_entry& r) noexcept {
+  return r.kind == "step" && r.where.line > 0 && r.where.last_line >= r.where.line;
+}
+
+// The condition of a loop runs one time more than its body each time the loop is entered.
+inline bool nearly(std::int64_t a, std::int64_t b) noexcept { return std::max(a, b) - std::min(a, b) <= std::max(a, b) / 100; }
+
+}  // namespace detail
+
+/// Merges lines that the compiler counted. Of several blocks on one line the one with the largest difference remains.
+/// Lines of a function with equal counts on both sides become one range, unless a line between them has other counts.
+/// `roughly` also merges counts that differ by at most 1 % and keeps the smaller ones. Marked steps are unchanged.
+/// Steps come after the timed blocks, sorted by difference. O(n log n).
+inline void merge_lines(base::vector<residual_entry>& residual, bool roughly) {
+  base::vector<residual_entry> lines, others;
+  for (residual_entry& r : residual) (detail::is_lines(r) ? lines : others).push_back(std::move(r));
+  base::small_stable_sort(lines, [](const residual_entry& a, const residual_entry& b) {
+    if (const int c = a.within.compare(b.within)) return c < 0;
+    if (const int c = a.where.module.compare(b.where.module)) return c < 0;
+    if (const int c = a.where.file.compare(b.where.file)) return c < 0;
+    if (const int c = a.where.function.compare(b.where.function)) return c < 0;
+    if (a.where.line != b.where.line) return a.where.line < b.where.line;
+    return detail::more_visits(a) > detail::more_visits(b);
+  });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    residual_entry& next = lines[i];
+    if (kept != 0) {
+      residual_entry& last = lines[kept - 1];
+      const bool same_code = last.within == next.within && last.where.module == next.where.module &&
+                             last.where.file == next.where.file && last.where.function == next.where.function;
+      if (same_code && last.where.line == next.where.line) continue;
+      if (same_code && ((last.causer_visits == next.causer_visits && last.waiter_visits == next.waiter_visits) ||
+                        (roughly && detail::nearly(last.causer_visits, next.causer_visits) &&
+                         detail::nearly(last.waiter_visits, next.waiter_visits)))) {
+        last.where.last_line = std::max(last.where.last_line, next.where.last_line);
+        last.causer_visits = std::min(last.causer_visits, next.causer_visits);
+        last.waiter_visits = std::min(last.waiter_visits, next.waiter_visits);
+        continue;
+      }
+    }
+    if (kept != i) lines[kept] = std::move(next);
+    ++kept;
+  }
+  for (std::size_t i = 0; i < kept; ++i) others.push_back(std::move(lines[i]));
+  base::small_stable_sort(others, [](const residual_entry& a, const residual_entry& b) {
+    if (a.kind != "step" || b.kind != "step") return a.kind != "step" && b.kind == "step";
+    return detail::more_visits(a) > detail::more_visits(b);
+  });
+  residual = std::move(others);
+}
+
+}  // namespace reports
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/grouping.hpp
+#ifndef WHYWAIT_REPORT_GROUPING_HPP
+#define WHYWAIT_REPORT_GROUPING_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace reports {
+
+/// All waits of one pattern with one operation and one cause; the sum over their shapes.
+struct wait_group {
+  wait_entry sum;
+  std::size_t shapes = 1;     ///< number of classes of explanations in the sum
+  double largest_seconds = 0; ///< time of the most costly class
+  base::pod_vector<const wait_entry*> advised = {};  ///< for each advice of the sum the class that it was given for
+};
+
+namespace detail {
+
+inline bool same_block(const residual_entry& a, const residual_entry& b) {
+  return a.kind == b.kind && a.block == b.block && a.within == b.within && a.where == b.where;
+}
+
+// Shapes in which the late side has fewer visits of the block are added up apart until `join_directions`.
+inline void add_term(base::vector<residual_entry>& terms, const residual_entry& more) {
+  for (residual_entry& r : terms) {
+    if (r.fewer() != more.fewer() || !same_block(r, more)) continue;
+    r.add(more);
+    return;
+  }
+  terms.push_back(residual_entry(more));
+}
+
+inline void join_directions(base::vector<residual_entry>& terms) {
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    for (std::size_t j = i + 1; j < terms.size(); ++j) {
+      if (!same_block(terms[i], terms[j])) continue;
+      explain::add_direction(terms[i], terms[j]);
+      terms[i].slower.add(terms[j].slower);
+      for (std::size_t k = j + 1; k < terms.size(); ++k) terms[k - 1] = std::move(terms[k]);
+      terms.pop_back();
+      break;
+    }
+  }
+}
+
+inline void add_shares(base::vector<location_seconds>& shares, const base::vector<location_seconds>& more) {
+  for (const location_seconds& m : more) {
+    std::size_t same = 0;
+    while (same != shares.size() && (shares[same].rank != m.rank || shares[same].thread != m.thread)) ++same;
+    if (same == shares.size()) shares.push_back(location_seconds(m));
+    else shares[same].seconds += m.seconds;
+  }
+}
+
+inline bool same_top(const wait_entry& a, const wait_entry& b) {
+  const auto top = [](const wait_entry& w) {
+    const residual_entry* most = nullptr;
+    for (const residual_entry& r : w.residual)
+      if (most == nullptr || r.total_ns > most->total_ns) most = &r;
+    return most;
+  };
+  const residual_entry *const x = top(a), *const y = top(b);
+  return x == nullptr || y == nullptr ? x == y : same_block(*x, *y);
+}
+
+// Savings are wall time: together no more than the rank that waited most could gain. Those of advice about other code do not add up.
+inline void add_advice(wait_group& to, const wait_entry& w) {
+  double longest = 0;
+  for (const location_seconds& s : to.sum.waiters) longest = std::max(longest, s.seconds);
+  base::vector<advice_entry>& advice = to.sum.advice;
+  for (const advice_entry& m : w.advice) {
+    std::size_t same = 0;
+    while (same != advice.size() && advice[same].problem != m.problem) ++same;
+    if (same == advice.size()) {
+      if (m.problem == w.pattern && !advice.empty()) continue;  // a special advice replaces that of the pattern
+      advice.push_back(advice_entry(m));
+      to.advised.push_back(&w);
+      continue;
+    }
+    advice_entry& known = advice[same];
+    const double both = known.saving_seconds + m.saving_seconds, larger = std::max(known.saving_seconds, m.saving_seconds);
+    known.seconds += m.seconds;
+    if (known.text == m.text || same_top(*to.advised[same], w)) {
+      known.saving_seconds = std::max(larger, std::min(both, longest));  // the text stays that of the most costly shape
+    } else if (m.saving_seconds > known.saving_seconds) {
+      const double seconds = known.seconds;
+      known = m;
+      known.seconds = seconds;
+      to.advised[same] = &w;
+    }
+  }
+}
+
+inline int rank_of_quality(const std::string& quality) noexcept {
+  return quality == "exact" ? 0 : quality == "bounded" ? 1 : quality == "order_suspect" ? 2 : 3;
+}
+
+}  // namespace detail
+
+/// Merges waits that differ only in their shape: one entry per (pattern, operation, cause). Entries and their terms are
+/// sorted by cost; terms below 1 % of the sum go into the remainder. The sum of each entry is preserved.
+inline base::vector<wait_group> group_shapes(const base::vector<wait_entry>& waits) {
+  base::vector<wait_group> groups;
+  for (const wait_entry& w : waits) {
+    wait_group* same = nullptr;
+    for (wait_group& g : groups)
+      if (g.sum.pattern == w.pattern && g.sum.operation == w.operation && g.sum.cause == w.cause) same = &g;
+    if (same == nullptr) {
+      groups.push_back({w, 1, w.seconds});
+      groups.back().advised.assign(w.advice.size(), &w);
+      continue;
+    }
+    wait_entry& sum = same->sum;
+    ++same->shapes;
+    same->largest_seconds = std::max(same->largest_seconds, w.seconds);
+    if (detail::rank_of_quality(w.quality) > detail::rank_of_quality(sum.quality)) sum.quality = w.quality;
+    sum.add_lengths(w);
+    sum.wrong_order = sum.wrong_order || w.wrong_order;
+    sum.wrong_order_count += w.wrong_order_count;
+    sum.wrong_order_seconds += w.wrong_order_seconds;
+    sum.unexplained_seconds += w.unexplained_seconds;
+    sum.indirect_seconds += w.indirect_seconds;
+    if (sum.compensated_seconds && w.compensated_seconds) *sum.compensated_seconds += *w.compensated_seconds;
+    for (const residual_entry& r : w.residual) detail::add_term(sum.residual, r);
+    detail::add_shares(sum.waiters, w.waiters);
+    detail::add_shares(sum.causers, w.causers);
+    detail::add_advice(*same, w);
+  }
+  for (wait_group& g : groups) {
+    wait_entry& sum = g.sum;
+    if (g.shapes > 1) detail::join_directions(sum.residual);
+    base::vector<residual_entry> terms;
+    for (residual_entry& r : sum.residual) {
+      if (g.shapes == 1 || r.kind == "step" || std::fabs(r.seconds()) >= 0.01 * sum.seconds) terms.push_back(std::move(r));
+      else sum.unexplained_seconds += r.seconds();
+    }
+    sum.residual = std::move(terms);
+    base::small_stable_sort(sum.residual, [](const residual_entry& a, const residual_entry& b) {
+      return std::abs(a.total_ns) > std::abs(b.total_ns);
+    });
+    merge_lines(sum.residual, true);
+    const auto more = [](const location_seconds& a, const location_seconds& b) { return a.seconds > b.seconds; };
+    base::small_stable_sort(sum.waiters, more);
+    base::small_stable_sort(sum.causers, more);
+    base::vector<advice_entry> advice;
+    for (advice_entry& a : sum.advice)
+      if (g.shapes == 1 || a.problem == sum.pattern || a.seconds >= 0.1 * sum.seconds)  // not from a small shape
+        advice.push_back(std::move(a));
+    sum.advice = std::move(advice);
+    base::small_stable_sort(sum.advice,
+                            [](const advice_entry& a, const advice_entry& b) { return a.saving_seconds > b.saving_seconds; });
+  }
+  base::small_stable_sort(groups, [](const wait_group& a, const wait_group& b) { return a.sum.seconds > b.sum.seconds; });
+  return groups;
+}
+
+}  // namespace reports
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/report/trust.hpp
 #ifndef WHYWAIT_REPORT_TRUST_HPP
 #define WHYWAIT_REPORT_TRUST_HPP
@@ -52726,24 +53004,21 @@ struct frequent_locks {
 /// is not known. Where threads work that were not recorded, no verdict about the others is one about the program.
 inline void weaken(result& r) {
   if (r.run.unrecorded.matter()) r.verdict.clear();
-  // What is not understood may be the cause of the waits, and a thread without a processor comes late.
-  const bool weak_clocks = is_weakened(r);
-  if (weak_clocks || (r.run.threads_only && shares_processors(r))) {
+  const auto drop = [&r](bool (*of_kind)(const verdict_entry&)) {
     base::vector<verdict_entry> kept;
     for (verdict_entry& v : r.verdict)
-      if (!v.of_pattern) kept.push_back(std::move(v));
+      if (!of_kind(v)) kept.push_back(std::move(v));
     r.verdict = std::move(kept);
-  }
+  };
+  // What is not understood may be the cause of the waits, and a thread without a processor comes late.
+  const bool weak_clocks = is_weakened(r);
+  if (weak_clocks || (r.run.threads_only && shares_processors(r))) drop([](const verdict_entry& v) { return v.of_pattern; });
   // The clocks keep the time that is not understood as it is, also where a rank waits in it that would not wait any more.
   for (verdict_entry& v : r.verdict) v.at_least |= weak_clocks && v.predicted;
   for (wait_entry& w : r.waits)
     for (advice_entry& a : w.advice) a.at_least |= weak_clocks && a.predicted;
-  if (frequent_locks(r).matter()) {
-    base::vector<verdict_entry> kept;
-    for (verdict_entry& v : r.verdict)
-      if (v.problem != "mutex_contention" && v.problem != "work_under_lock") kept.push_back(std::move(v));
-    r.verdict = std::move(kept);
-  }
+  if (frequent_locks(r).matter())
+    drop([](const verdict_entry& v) { return v.problem == "mutex_contention" || v.problem == "work_under_lock"; });
   const double whole = r.run.ranks > 0 ? r.run.location_seconds / static_cast<double>(r.run.ranks) : 0;
   const auto weak = [&](const base::vector<location_seconds>& all) {
     for (const location_seconds& l : all)
@@ -53013,8 +53288,8 @@ inline std::string no_verdict_words(const result& r) {
       r.run.waiting_seconds < least_waiting * r.run.location_seconds)
     return {};
   double most = 0;
-  for (const wait_entry& w : r.waits)
-    for (const advice_entry& a : w.advice) most = std::max(most, a.saving_seconds);
+  for (const wait_group& g : group_shapes(r.waits))
+    for (const advice_entry& a : g.sum.advice) most = std::max(most, a.saving_seconds);
   for (const advice_entry& a : r.problems) most = std::max(most, a.saving_seconds);
   const double run = r.run.explained_seconds();
   double locked = 0;  // a thread that holds a lock until others are done looks as if it had so much to do
@@ -53781,12 +54056,12 @@ struct rank_words {
   std::string text;                 ///< "rank 0", "ranks 1-3", "12 ranks", "rank 0 thread 2"
   base::pod_vector<std::int32_t> ranks;  ///< sorted, each once
   bool others = false;              ///< the list was truncated
+  std::int32_t threads = 0;         ///< not 0: further threads of ranks are among them
 };
 
 inline rank_words words_for(const base::vector<location_seconds>& list, std::size_t first = 0,
                             std::size_t last = std::size_t(-1)) {
   rank_words out;
-  std::int32_t threads = 0;
   last = std::min(last, list.size());
   for (std::size_t i = first; i < last; ++i) {
     if (list[i].rank < 0) {
@@ -53794,10 +54069,10 @@ inline rank_words words_for(const base::vector<location_seconds>& list, std::siz
       continue;
     }
     out.ranks.push_back(list[i].rank);
-    threads |= list[i].thread;
+    out.threads |= list[i].thread;
   }
-  const bool one = threads != 0 && out.ranks.size() == 1 && last - first == 1;
-  out.text = one ? base::rank_text(out.ranks[0], threads) : base::rank_list(out.ranks, out.others);
+  const bool one = out.threads != 0 && out.ranks.size() == 1 && last - first == 1;
+  out.text = one ? base::rank_text(out.ranks[0], out.threads) : base::rank_list(out.ranks, out.others);
   return out;
 }
 
@@ -53819,6 +54094,7 @@ inline std::string who_waited(const wait_entry& w) {
   const auto whom = [&](std::size_t last) {
     const rank_words late = words_for(w.causers, 0, last);
     const bool same = late.ranks == waiters.ranks && late.ranks.size() > 1 && !late.others && !waiters.others;
+    if (same && (late.threads | waiters.threads) != 0) return std::string("other threads of these ranks");
     return same ? std::string("one another") : late.text;
   };
   if (w.causers.size() > 1 && first.rank >= 0 && first.seconds >= 0.995 * total) return out + " for " + whom(1);
@@ -53914,7 +54190,7 @@ struct remark_parts {
   bool inherited = true;
   bool average = false;  ///< slower "on average", not "each", as where waits differ in length (wait_entry::uneven)
   bool summed = false;  ///< over kinds of waits, in several of which a visit may count: "more visits", without a number
-  const wait_entry* of = nullptr;  ///< the waits; null: not known. With fewer visits than waits: slower "in all"
+  const wait_entry* of = nullptr;  ///< the waits; null: not known. With fewer visits than waits: slower "per wait", or "in all"
 };
 
 /// The difference between both sides in one block: "same visits, each 1.9 ms slower", "1,200 more visits", "only the
@@ -53942,13 +54218,15 @@ inline std::string remark(const residual_entry& r, const remark_parts& with = {}
   } else if (late > 0 && waiting > 0) {
     const double size = std::fabs(r.visits_seconds()) + std::fabs(r.speed_seconds());
     // Where both sides have taken over the path of a third since they were last aligned, only the difference of their visits is
-    // known (explain::difference): each is then counted once or not at all.
+    // known (explain::difference): each is then counted once or not at all, so that there may be fewer of them than waits.
     const bool in_all = !work && with.of != nullptr && std::max(late, waiting) < with.of->count / 2;
+    const bool per_wait = !work && with.of != nullptr && !in_all && late + waiting < with.of->count * 19 / 10;
     const bool average = with.average || (with.of != nullptr && with.of->uneven(std::max(r.causer_visits, r.waiter_visits)));
-    const double each = in_all ? r.speed_seconds() : detail::each_seconds(r, late, waiting);
-    const std::string why = slower_words(r.slower, r.speed_ns, each, in_all ? 1 : static_cast<double>(late + waiting) / 2);
+    const double times = in_all ? 1 : per_wait ? static_cast<double>(with.of->count) : static_cast<double>(late + waiting) / 2;
+    const double each = in_all || per_wait ? r.speed_seconds() / times : detail::each_seconds(r, late, waiting);
+    const std::string why = slower_words(r.slower, r.speed_ns, each, times);
     std::string slower = base::duration(std::fabs(each), 2) + (each < 0 ? " faster" : " slower");
-    if (in_all) slower += " in all";
+    if (in_all || per_wait) slower += in_all ? " in all" : " per wait";
     else if (average) slower = base::joined({work ? "units " : "", slower, " on average"});
     else slower.insert(0, work ? "each unit " : "each ");
     if (!why.empty()) slower += ": " + why;
@@ -53963,7 +54241,8 @@ inline std::string remark(const residual_entry& r, const remark_parts& with = {}
     else if (by_visits) out = difference();
     else if (by_speed && work) out = slower;
     else if (by_speed)
-      out = in_all || average ? base::joined({noun, "s ", slower}) : base::joined({"each ", noun, slower.substr(4)});
+      out =
+          in_all || per_wait || average ? base::joined({noun, "s ", slower}) : base::joined({"each ", noun, slower.substr(4)});
     else out = base::joined({difference(), ", ", slower});
     if (mixed) return out;
   }
@@ -56252,241 +56531,6 @@ inline std::string write_page_file(const result& r, const std::string& path, con
 
 #endif
 
-// ---- whywait/report/merge_lines.hpp
-#ifndef WHYWAIT_REPORT_MERGE_LINES_HPP
-#define WHYWAIT_REPORT_MERGE_LINES_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace reports {
-
-namespace detail {
-
-inline std::int64_t more_visits(const residual_entry& r) noexcept {
-  return r.causer_visits > r.waiter_visits ? r.causer_visits - r.waiter_visits : r.waiter_visits - r.causer_visits;
-}
-
-// Whether an entry stands for lines that the compiler counts, not for a marked step.
-inline bool is_lines(const residual_entry& r) noexcept {
-  return r.kind == "step" && r.where.line > 0 && r.where.last_line >= r.where.line;
-}
-
-// The condition of a loop runs one time more than its body each time the loop is entered.
-inline bool nearly(std::int64_t a, std::int64_t b) noexcept { return std::max(a, b) - std::min(a, b) <= std::max(a, b) / 100; }
-
-}  // namespace detail
-
-/// Merges lines that the compiler counted. Of several blocks on one line the one with the largest difference remains.
-/// Lines of a function with equal counts on both sides become one range, unless a line between them has other counts.
-/// `roughly` also merges counts that differ by at most 1 % and keeps the smaller ones. Marked steps are unchanged.
-/// Steps come after the timed blocks, sorted by difference. O(n log n).
-inline void merge_lines(base::vector<residual_entry>& residual, bool roughly) {
-  base::vector<residual_entry> lines, others;
-  for (residual_entry& r : residual) (detail::is_lines(r) ? lines : others).push_back(std::move(r));
-  base::small_stable_sort(lines, [](const residual_entry& a, const residual_entry& b) {
-    if (const int c = a.within.compare(b.within)) return c < 0;
-    if (const int c = a.where.module.compare(b.where.module)) return c < 0;
-    if (const int c = a.where.file.compare(b.where.file)) return c < 0;
-    if (const int c = a.where.function.compare(b.where.function)) return c < 0;
-    if (a.where.line != b.where.line) return a.where.line < b.where.line;
-    return detail::more_visits(a) > detail::more_visits(b);
-  });
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    residual_entry& next = lines[i];
-    if (kept != 0) {
-      residual_entry& last = lines[kept - 1];
-      const bool same_code = last.within == next.within && last.where.module == next.where.module &&
-                             last.where.file == next.where.file && last.where.function == next.where.function;
-      if (same_code && last.where.line == next.where.line) continue;
-      if (same_code && ((last.causer_visits == next.causer_visits && last.waiter_visits == next.waiter_visits) ||
-                        (roughly && detail::nearly(last.causer_visits, next.causer_visits) &&
-                         detail::nearly(last.waiter_visits, next.waiter_visits)))) {
-        last.where.last_line = std::max(last.where.last_line, next.where.last_line);
-        last.causer_visits = std::min(last.causer_visits, next.causer_visits);
-        last.waiter_visits = std::min(last.waiter_visits, next.waiter_visits);
-        continue;
-      }
-    }
-    if (kept != i) lines[kept] = std::move(next);
-    ++kept;
-  }
-  for (std::size_t i = 0; i < kept; ++i) others.push_back(std::move(lines[i]));
-  base::small_stable_sort(others, [](const residual_entry& a, const residual_entry& b) {
-    if (a.kind != "step" || b.kind != "step") return a.kind != "step" && b.kind == "step";
-    return detail::more_visits(a) > detail::more_visits(b);
-  });
-  residual = std::move(others);
-}
-
-}  // namespace reports
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/report/grouping.hpp
-#ifndef WHYWAIT_REPORT_GROUPING_HPP
-#define WHYWAIT_REPORT_GROUPING_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace reports {
-
-/// All waits of one pattern with one operation and one cause; the sum over their shapes.
-struct wait_group {
-  wait_entry sum;
-  std::size_t shapes = 1;     ///< number of classes of explanations in the sum
-  double largest_seconds = 0; ///< time of the most costly class
-  base::pod_vector<const wait_entry*> advised = {};  ///< for each advice of the sum the class that it was given for
-};
-
-namespace detail {
-
-inline bool same_block(const residual_entry& a, const residual_entry& b) {
-  return a.kind == b.kind && a.block == b.block && a.within == b.within && a.where == b.where;
-}
-
-// Shapes in which the late side has fewer visits of the block are added up apart until `join_directions`.
-inline void add_term(base::vector<residual_entry>& terms, const residual_entry& more) {
-  for (residual_entry& r : terms) {
-    if (r.fewer() != more.fewer() || !same_block(r, more)) continue;
-    r.add(more);
-    return;
-  }
-  terms.push_back(residual_entry(more));
-}
-
-inline void join_directions(base::vector<residual_entry>& terms) {
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    for (std::size_t j = i + 1; j < terms.size(); ++j) {
-      if (!same_block(terms[i], terms[j])) continue;
-      explain::add_direction(terms[i], terms[j]);
-      terms[i].slower.add(terms[j].slower);
-      for (std::size_t k = j + 1; k < terms.size(); ++k) terms[k - 1] = std::move(terms[k]);
-      terms.pop_back();
-      break;
-    }
-  }
-}
-
-inline void add_shares(base::vector<location_seconds>& shares, const base::vector<location_seconds>& more) {
-  for (const location_seconds& m : more) {
-    std::size_t same = 0;
-    while (same != shares.size() && (shares[same].rank != m.rank || shares[same].thread != m.thread)) ++same;
-    if (same == shares.size()) shares.push_back(location_seconds(m));
-    else shares[same].seconds += m.seconds;
-  }
-}
-
-inline bool same_top(const wait_entry& a, const wait_entry& b) {
-  const auto top = [](const wait_entry& w) {
-    const residual_entry* most = nullptr;
-    for (const residual_entry& r : w.residual)
-      if (most == nullptr || r.total_ns > most->total_ns) most = &r;
-    return most;
-  };
-  const residual_entry *const x = top(a), *const y = top(b);
-  return x == nullptr || y == nullptr ? x == y : same_block(*x, *y);
-}
-
-// Savings are wall time: together no more than the rank that waited most could gain. Those of advice about other code do not add up.
-inline void add_advice(wait_group& to, const wait_entry& w) {
-  double longest = 0;
-  for (const location_seconds& s : to.sum.waiters) longest = std::max(longest, s.seconds);
-  base::vector<advice_entry>& advice = to.sum.advice;
-  for (const advice_entry& m : w.advice) {
-    std::size_t same = 0;
-    while (same != advice.size() && advice[same].problem != m.problem) ++same;
-    if (same == advice.size()) {
-      if (m.problem == w.pattern && !advice.empty()) continue;  // a special advice replaces that of the pattern
-      advice.push_back(advice_entry(m));
-      to.advised.push_back(&w);
-      continue;
-    }
-    advice_entry& known = advice[same];
-    const double both = known.saving_seconds + m.saving_seconds, larger = std::max(known.saving_seconds, m.saving_seconds);
-    known.seconds += m.seconds;
-    if (known.text == m.text || same_top(*to.advised[same], w)) {
-      known.saving_seconds = std::max(larger, std::min(both, longest));  // the text stays that of the most costly shape
-    } else if (m.saving_seconds > known.saving_seconds) {
-      const double seconds = known.seconds;
-      known = m;
-      known.seconds = seconds;
-      to.advised[same] = &w;
-    }
-  }
-}
-
-inline int rank_of_quality(const std::string& quality) noexcept {
-  return quality == "exact" ? 0 : quality == "bounded" ? 1 : quality == "order_suspect" ? 2 : 3;
-}
-
-}  // namespace detail
-
-/// Merges waits that differ only in their shape: one entry per (pattern, operation, cause). Entries and their terms are
-/// sorted by cost; terms below 1 % of the sum go into the remainder. The sum of each entry is preserved.
-inline base::vector<wait_group> group_shapes(const base::vector<wait_entry>& waits) {
-  base::vector<wait_group> groups;
-  for (const wait_entry& w : waits) {
-    wait_group* same = nullptr;
-    for (wait_group& g : groups)
-      if (g.sum.pattern == w.pattern && g.sum.operation == w.operation && g.sum.cause == w.cause) same = &g;
-    if (same == nullptr) {
-      groups.push_back({w, 1, w.seconds});
-      groups.back().advised.assign(w.advice.size(), &w);
-      continue;
-    }
-    wait_entry& sum = same->sum;
-    ++same->shapes;
-    same->largest_seconds = std::max(same->largest_seconds, w.seconds);
-    if (detail::rank_of_quality(w.quality) > detail::rank_of_quality(sum.quality)) sum.quality = w.quality;
-    sum.add_lengths(w);
-    sum.wrong_order = sum.wrong_order || w.wrong_order;
-    sum.wrong_order_count += w.wrong_order_count;
-    sum.wrong_order_seconds += w.wrong_order_seconds;
-    sum.unexplained_seconds += w.unexplained_seconds;
-    sum.indirect_seconds += w.indirect_seconds;
-    if (sum.compensated_seconds && w.compensated_seconds) *sum.compensated_seconds += *w.compensated_seconds;
-    for (const residual_entry& r : w.residual) detail::add_term(sum.residual, r);
-    detail::add_shares(sum.waiters, w.waiters);
-    detail::add_shares(sum.causers, w.causers);
-    detail::add_advice(*same, w);
-  }
-  for (wait_group& g : groups) {
-    wait_entry& sum = g.sum;
-    if (g.shapes > 1) detail::join_directions(sum.residual);
-    base::vector<residual_entry> terms;
-    for (residual_entry& r : sum.residual) {
-      if (g.shapes == 1 || r.kind == "step" || std::fabs(r.seconds()) >= 0.01 * sum.seconds) terms.push_back(std::move(r));
-      else sum.unexplained_seconds += r.seconds();
-    }
-    sum.residual = std::move(terms);
-    base::small_stable_sort(sum.residual, [](const residual_entry& a, const residual_entry& b) {
-      return std::abs(a.total_ns) > std::abs(b.total_ns);
-    });
-    merge_lines(sum.residual, true);
-    const auto more = [](const location_seconds& a, const location_seconds& b) { return a.seconds > b.seconds; };
-    base::small_stable_sort(sum.waiters, more);
-    base::small_stable_sort(sum.causers, more);
-    base::vector<advice_entry> advice;
-    for (advice_entry& a : sum.advice)
-      if (g.shapes == 1 || a.problem == sum.pattern || a.seconds >= 0.1 * sum.seconds)  // not from a small shape
-        advice.push_back(std::move(a));
-    sum.advice = std::move(advice);
-    base::small_stable_sort(sum.advice,
-                            [](const advice_entry& a, const advice_entry& b) { return a.saving_seconds > b.saving_seconds; });
-  }
-  base::small_stable_sort(groups, [](const wait_group& a, const wait_group& b) { return a.sum.seconds > b.sum.seconds; });
-  return groups;
-}
-
-}  // namespace reports
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/report/ledger_text.hpp
 #ifndef WHYWAIT_REPORT_LEDGER_TEXT_HPP
 #define WHYWAIT_REPORT_LEDGER_TEXT_HPP
@@ -56685,7 +56729,7 @@ inline std::string remark(const finding& f, const residual_entry& row) {
 }
 
 /// The findings of a report, most costly first. Kinds of waits with the same root are one finding; a problem that names the root
-/// of a finding is advice for it, any other a finding of its own. `groups`, from group_shapes, and `r` must outlive the result.
+/// of a finding that is not far smaller is advice for it, any other a finding of its own. `groups`, from group_shapes, and `r` must outlive the result.
 inline base::vector<finding> findings_of(const result& r, const base::vector<wait_group>& groups) {
   base::vector<finding> all;
   for (const wait_group& g : groups) {
@@ -56717,7 +56761,7 @@ inline base::vector<finding> findings_of(const result& r, const base::vector<wai
     bool known = false;
     for (finding& f : all) {
       const residual_entry* const root = f.problem == nullptr ? detail::root_of(f.sum) : nullptr;
-      if (root == nullptr || root->kind != "region") continue;
+      if (root == nullptr || root->kind != "region" || f.seconds < a.seconds / 2) continue;
       if (a.description.find(root->block) == std::string::npos && a.text.find(root->block) == std::string::npos) continue;
       detail::choose(f, a);
       known = true;
@@ -57004,13 +57048,16 @@ class short_writer {
     if (all > most) add(to, base::counted(count(all - most), "more warning"), "  ", o_.red(), 2);
   }
 
-  static std::string answer_words(const whatif::answer& a) {
+  std::string answer_words(const whatif::answer& a) const {
     const std::string question = "what if " + base::printable(a.question) + ": ";
     if (!a.refusal.empty()) return question + "no answer: " + base::printable(a.refusal);
     const double saving = a.measured_seconds - a.seconds;
-    return base::joined({question, base::duration(a.seconds), " (", base::duration(a.low_seconds), " to ",
-                         base::duration(a.high_seconds), "), ", saving >= 0 ? "saves " : "costs ",
-                         base::duration(std::fabs(saving), 2)});
+    std::string words = base::joined({question, base::duration(a.seconds), " (", base::duration(a.low_seconds), " to ",
+                                      base::duration(a.high_seconds), "), ", saving >= 0 ? "saves " : "costs ",
+                                      base::duration(std::fabs(saving), 2)});
+    if (!r_.prediction.whole_run && a.measured_seconds < 0.98 * r_.run.explained_seconds())
+      words += " of the first " + base::duration(a.measured_seconds) + " of the run";
+    return words;
   }
 
   // One line: on what the report rests.
@@ -74414,9 +74461,7 @@ class event {
     }
     unsigned char packed[most];
     size_t used = sizeof(uint32_t);  // reserves room for the size, which is known at the end
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    const double time = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+    const double time = rules::event_clock();
     const char* const slash = file != nullptr ? strrchr(file, '/') : nullptr;
     put(packed, used, &number, sizeof number);
     put_number(packed, used, line);

@@ -78,7 +78,7 @@ inline std::string remark(const finding& f, const residual_entry& row) {
 }
 
 /// The findings of a report, most costly first. Kinds of waits with the same root are one finding; a problem that names the root
-/// of a finding is advice for it, any other a finding of its own. `groups`, from group_shapes, and `r` must outlive the result.
+/// of a finding that is not far smaller is advice for it, any other a finding of its own. `groups`, from group_shapes, and `r` must outlive the result.
 inline base::vector<finding> findings_of(const result& r, const base::vector<wait_group>& groups) {
   base::vector<finding> all;
   for (const wait_group& g : groups) {
@@ -110,7 +110,7 @@ inline base::vector<finding> findings_of(const result& r, const base::vector<wai
     bool known = false;
     for (finding& f : all) {
       const residual_entry* const root = f.problem == nullptr ? detail::root_of(f.sum) : nullptr;
-      if (root == nullptr || root->kind != "region") continue;
+      if (root == nullptr || root->kind != "region" || f.seconds < a.seconds / 2) continue;
       if (a.description.find(root->block) == std::string::npos && a.text.find(root->block) == std::string::npos) continue;
       detail::choose(f, a);
       known = true;

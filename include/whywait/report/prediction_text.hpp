@@ -42,11 +42,9 @@ inline std::string by_whom(const whatif::answer& a) {
 /// unchanged program; unanswered questions with the reason. Empty without questions.
 inline std::string prediction_text(const prediction_section& p, std::size_t columns) {
   if (p.answers.empty()) return {};
-  std::string out = "\n    what if  (the run took " + base::duration(p.measured_seconds) + ")\n";
-  if (!p.whole_run)
-    out += base::wrap(
-        "only the beginning of the run, " + base::duration(p.measured_seconds) + ", was small enough for these questions",
-        columns, "      ", "      ");
+  std::string out =
+      base::joined({"\n    what if  (", p.whole_run ? "the run took " : "the first ", base::duration(p.measured_seconds),
+                    p.whole_run ? ")\n" : " of the run: the calls of the rest are not kept)\n"});
   for (const whatif::answer& a : p.answers) {
     std::string head = base::printable(a.question) + ":  ";
     if (!a.refusal.empty()) {

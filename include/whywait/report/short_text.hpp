@@ -284,13 +284,16 @@ class short_writer {
     if (all > most) add(to, base::counted(count(all - most), "more warning"), "  ", o_.red(), 2);
   }
 
-  static std::string answer_words(const whatif::answer& a) {
+  std::string answer_words(const whatif::answer& a) const {
     const std::string question = "what if " + base::printable(a.question) + ": ";
     if (!a.refusal.empty()) return question + "no answer: " + base::printable(a.refusal);
     const double saving = a.measured_seconds - a.seconds;
-    return base::joined({question, base::duration(a.seconds), " (", base::duration(a.low_seconds), " to ",
-                         base::duration(a.high_seconds), "), ", saving >= 0 ? "saves " : "costs ",
-                         base::duration(std::fabs(saving), 2)});
+    std::string words = base::joined({question, base::duration(a.seconds), " (", base::duration(a.low_seconds), " to ",
+                                      base::duration(a.high_seconds), "), ", saving >= 0 ? "saves " : "costs ",
+                                      base::duration(std::fabs(saving), 2)});
+    if (!r_.prediction.whole_run && a.measured_seconds < 0.98 * r_.run.explained_seconds())
+      words += " of the first " + base::duration(a.measured_seconds) + " of the run";
+    return words;
   }
 
   // One line: on what the report rests.

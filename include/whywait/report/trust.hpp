@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_TRUST_HPP
 #define WHYWAIT_REPORT_TRUST_HPP
 
+#include <whywait/report/grouping.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/printing.hpp>
 
@@ -71,24 +72,21 @@ struct frequent_locks {
 /// is not known. Where threads work that were not recorded, no verdict about the others is one about the program.
 inline void weaken(result& r) {
   if (r.run.unrecorded.matter()) r.verdict.clear();
-  // What is not understood may be the cause of the waits, and a thread without a processor comes late.
-  const bool weak_clocks = is_weakened(r);
-  if (weak_clocks || (r.run.threads_only && shares_processors(r))) {
+  const auto drop = [&r](bool (*of_kind)(const verdict_entry&)) {
     base::vector<verdict_entry> kept;
     for (verdict_entry& v : r.verdict)
-      if (!v.of_pattern) kept.push_back(std::move(v));
+      if (!of_kind(v)) kept.push_back(std::move(v));
     r.verdict = std::move(kept);
-  }
+  };
+  // What is not understood may be the cause of the waits, and a thread without a processor comes late.
+  const bool weak_clocks = is_weakened(r);
+  if (weak_clocks || (r.run.threads_only && shares_processors(r))) drop([](const verdict_entry& v) { return v.of_pattern; });
   // The clocks keep the time that is not understood as it is, also where a rank waits in it that would not wait any more.
   for (verdict_entry& v : r.verdict) v.at_least |= weak_clocks && v.predicted;
   for (wait_entry& w : r.waits)
     for (advice_entry& a : w.advice) a.at_least |= weak_clocks && a.predicted;
-  if (frequent_locks(r).matter()) {
-    base::vector<verdict_entry> kept;
-    for (verdict_entry& v : r.verdict)
-      if (v.problem != "mutex_contention" && v.problem != "work_under_lock") kept.push_back(std::move(v));
-    r.verdict = std::move(kept);
-  }
+  if (frequent_locks(r).matter())
+    drop([](const verdict_entry& v) { return v.problem == "mutex_contention" || v.problem == "work_under_lock"; });
   const double whole = r.run.ranks > 0 ? r.run.location_seconds / static_cast<double>(r.run.ranks) : 0;
   const auto weak = [&](const base::vector<location_seconds>& all) {
     for (const location_seconds& l : all)
@@ -358,8 +356,8 @@ inline std::string no_verdict_words(const result& r) {
       r.run.waiting_seconds < least_waiting * r.run.location_seconds)
     return {};
   double most = 0;
-  for (const wait_entry& w : r.waits)
-    for (const advice_entry& a : w.advice) most = std::max(most, a.saving_seconds);
+  for (const wait_group& g : group_shapes(r.waits))
+    for (const advice_entry& a : g.sum.advice) most = std::max(most, a.saving_seconds);
   for (const advice_entry& a : r.problems) most = std::max(most, a.saving_seconds);
   const double run = r.run.explained_seconds();
   double locked = 0;  // a thread that holds a lock until others are done looks as if it had so much to do

@@ -132,11 +132,17 @@ inline bool computes_more(const explain::balance_answer& b, const rules::evaluat
   });
 }
 
+/// Not 0: further threads of ranks are among the slow ones.
+inline std::int32_t further_threads(const explain::balance_answer& b) noexcept {
+  std::int32_t all = b.thread;
+  for (const explain::thread_of_rank& t : b.slow) all |= t.thread;
+  return all;
+}
+
 /// The threads that take nearly as long as the slowest one, with a verb: "rank 1 takes", "ranks 2 and 3 take", "12 of 64 ranks take",
 /// "8 threads of rank 1 take", "rank 0 thread 1 and rank 1 thread 1 take", "8 of 64 threads take".
 inline std::string slow_words(const explain::balance_answer& b, const char* one, const char* more) {
-  std::int32_t further = b.thread;
-  for (const explain::thread_of_rank& t : b.slow) further |= t.thread;
+  const std::int32_t further = further_threads(b);
   const char* const nouns = further != 0 ? "threads" : base::rank_nouns();
   if (b.several) return std::string("now one ").append(nouns, std::strlen(nouns) - 1) + ", now another " + one;
   if (b.slow_ranks < 2) return base::rank_text(b.rank, b.thread) + " " + one;
@@ -298,7 +304,8 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                              : b.pieces > 1 ? "unmarked code, above all " + between_text(v)
                                             : "the code " + between_text(v);
     const bool one_other = b.ranks - std::max(b.slow_ranks, 1) == 1;
-    const bool of_ranks = v.thread != 0 && !base::ranks_are_threads();  // which the other threads of one rank cannot save
+    const bool of_ranks =
+        further_threads(b) != 0 && !base::ranks_are_threads();  // which the other threads of one rank cannot save
     if (by_item) {
       v.claim = base::joined({divided ? "only " : "", base::rank_text(v.rank, v.thread),
                               divided ? " runs " : " spends most time in ", whole ? "the code " + between_text(v) : name,

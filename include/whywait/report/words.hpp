@@ -74,12 +74,12 @@ struct rank_words {
   std::string text;                 ///< "rank 0", "ranks 1-3", "12 ranks", "rank 0 thread 2"
   base::pod_vector<std::int32_t> ranks;  ///< sorted, each once
   bool others = false;              ///< the list was truncated
+  std::int32_t threads = 0;         ///< not 0: further threads of ranks are among them
 };
 
 inline rank_words words_for(const base::vector<location_seconds>& list, std::size_t first = 0,
                             std::size_t last = std::size_t(-1)) {
   rank_words out;
-  std::int32_t threads = 0;
   last = std::min(last, list.size());
   for (std::size_t i = first; i < last; ++i) {
     if (list[i].rank < 0) {
@@ -87,10 +87,10 @@ inline rank_words words_for(const base::vector<location_seconds>& list, std::siz
       continue;
     }
     out.ranks.push_back(list[i].rank);
-    threads |= list[i].thread;
+    out.threads |= list[i].thread;
   }
-  const bool one = threads != 0 && out.ranks.size() == 1 && last - first == 1;
-  out.text = one ? base::rank_text(out.ranks[0], threads) : base::rank_list(out.ranks, out.others);
+  const bool one = out.threads != 0 && out.ranks.size() == 1 && last - first == 1;
+  out.text = one ? base::rank_text(out.ranks[0], out.threads) : base::rank_list(out.ranks, out.others);
   return out;
 }
 
@@ -112,6 +112,7 @@ inline std::string who_waited(const wait_entry& w) {
   const auto whom = [&](std::size_t last) {
     const rank_words late = words_for(w.causers, 0, last);
     const bool same = late.ranks == waiters.ranks && late.ranks.size() > 1 && !late.others && !waiters.others;
+    if (same && (late.threads | waiters.threads) != 0) return std::string("other threads of these ranks");
     return same ? std::string("one another") : late.text;
   };
   if (w.causers.size() > 1 && first.rank >= 0 && first.seconds >= 0.995 * total) return out + " for " + whom(1);
@@ -207,7 +208,7 @@ struct remark_parts {
   bool inherited = true;
   bool average = false;  ///< slower "on average", not "each", as where waits differ in length (wait_entry::uneven)
   bool summed = false;  ///< over kinds of waits, in several of which a visit may count: "more visits", without a number
-  const wait_entry* of = nullptr;  ///< the waits; null: not known. With fewer visits than waits: slower "in all"
+  const wait_entry* of = nullptr;  ///< the waits; null: not known. With fewer visits than waits: slower "per wait", or "in all"
 };
 
 /// The difference between both sides in one block: "same visits, each 1.9 ms slower", "1,200 more visits", "only the
@@ -235,13 +236,15 @@ inline std::string remark(const residual_entry& r, const remark_parts& with = {}
   } else if (late > 0 && waiting > 0) {
     const double size = std::fabs(r.visits_seconds()) + std::fabs(r.speed_seconds());
     // Where both sides have taken over the path of a third since they were last aligned, only the difference of their visits is
-    // known (explain::difference): each is then counted once or not at all.
+    // known (explain::difference): each is then counted once or not at all, so that there may be fewer of them than waits.
     const bool in_all = !work && with.of != nullptr && std::max(late, waiting) < with.of->count / 2;
+    const bool per_wait = !work && with.of != nullptr && !in_all && late + waiting < with.of->count * 19 / 10;
     const bool average = with.average || (with.of != nullptr && with.of->uneven(std::max(r.causer_visits, r.waiter_visits)));
-    const double each = in_all ? r.speed_seconds() : detail::each_seconds(r, late, waiting);
-    const std::string why = slower_words(r.slower, r.speed_ns, each, in_all ? 1 : static_cast<double>(late + waiting) / 2);
+    const double times = in_all ? 1 : per_wait ? static_cast<double>(with.of->count) : static_cast<double>(late + waiting) / 2;
+    const double each = in_all || per_wait ? r.speed_seconds() / times : detail::each_seconds(r, late, waiting);
+    const std::string why = slower_words(r.slower, r.speed_ns, each, times);
     std::string slower = base::duration(std::fabs(each), 2) + (each < 0 ? " faster" : " slower");
-    if (in_all) slower += " in all";
+    if (in_all || per_wait) slower += in_all ? " in all" : " per wait";
     else if (average) slower = base::joined({work ? "units " : "", slower, " on average"});
     else slower.insert(0, work ? "each unit " : "each ");
     if (!why.empty()) slower += ": " + why;
@@ -256,7 +259,8 @@ inline std::string remark(const residual_entry& r, const remark_parts& with = {}
     else if (by_visits) out = difference();
     else if (by_speed && work) out = slower;
     else if (by_speed)
-      out = in_all || average ? base::joined({noun, "s ", slower}) : base::joined({"each ", noun, slower.substr(4)});
+      out =
+          in_all || per_wait || average ? base::joined({noun, "s ", slower}) : base::joined({"each ", noun, slower.substr(4)});
     else out = base::joined({difference(), ", ", slower});
     if (mixed) return out;
   }

@@ -38,6 +38,7 @@ class evaluator {
       else builder(store_, rule, log_).build();
     }
     for (std::uint32_t p = 0; p < rules_.problems.size(); ++p) look_for(p);
+    join_lost_time();
     findings out;
     base::small_stable_sort(sums_, [](const sum& a, const sum& b) { return a.of < b.of; });
     out.list.reserve(sums_.size());
@@ -85,6 +86,14 @@ class evaluator {
     std::uint32_t row = 0;  ///< the longest instance, whose values the templates show
   };
 
+  // When an own event took time: to the instant at which it was made.
+  struct lost_time {
+    double begin, end;  ///< seconds
+    std::uint32_t sum;
+
+    bool operator<(const lost_time& o) const noexcept { return sum != o.sum ? sum < o.sum : begin < o.begin; }
+  };
+
   base::pod_vector<const double*>& rows_of(const event_type& type, std::uint32_t type_index, std::uint32_t row) {
     const event_table& table = store_.table(type_index);
     rows_.assign(1, table.row(row));
@@ -98,6 +107,7 @@ class evaluator {
     const event_type& type = rules_.types[rule.type];
     const event_table& table = store_.table(rule.type);
     shared_value seconds_of(store_, rule.type, rule.duration, 0, 1);
+    const std::size_t time = type.source == event_source::own ? type.find("time") : type.columns.size();
     origin last;
     std::uint32_t number = detail::distinct_rows::none;
     for (std::uint32_t row = 0; row < table.rows; ++row) {
@@ -122,12 +132,28 @@ class evaluator {
       }
       sum& all = sums_[number];
       all.seconds += weight * duration;
-      all.saving += weight * std::max(0.0, rule.root.empty() ? std::min(saving, duration) : saving);
+      saving = std::max(0.0, rule.root.empty() ? std::min(saving, duration) : saving);
+      all.saving += weight * saving;
+      if (time < type.columns.size() && rows[0][time] != 0) lost_.push_back({rows[0][time] - saving, rows[0][time], number});
       all.instances += weight;
       if (duration > all.longest) {
         all.longest = duration;
         all.row = row;
       }
+    }
+  }
+
+  // What own events save is wall time: that in which any rank lost some.
+  void join_lost_time() {
+    base::small_stable_sort(lost_);
+    for (std::size_t i = 0; i != lost_.size();) {
+      const std::uint32_t number = lost_[i].sum;
+      double all = 0, end = lost_[i].begin;
+      for (; i != lost_.size() && lost_[i].sum == number; ++i) {
+        all += std::max(0.0, lost_[i].end - std::max(end, lost_[i].begin));
+        end = std::max(end, lost_[i].end);
+      }
+      sums_[number].saving = std::min(sums_[number].saving, all);
     }
   }
 
@@ -200,6 +226,7 @@ class evaluator {
   std::uint32_t wait_type_;
   detail::distinct_rows origins_{sizeof(origin) / sizeof(std::uint64_t)};  ///< indices in `sums_`
   base::pod_vector<sum> sums_;
+  base::pod_vector<lost_time> lost_;  ///< of own events
   base::pod_vector<const double*> rows_;
 };
 

@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <time.h>
 #include <initializer_list>
 #include <type_traits>
 
@@ -80,9 +79,7 @@ class event {
     }
     unsigned char packed[most];
     size_t used = sizeof(uint32_t);  // reserves room for the size, which is known at the end
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    const double time = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+    const double time = rules::event_clock();
     const char* const slash = file != nullptr ? strrchr(file, '/') : nullptr;
     put(packed, used, &number, sizeof number);
     put_number(packed, used, line);

@@ -30,10 +30,11 @@ using own_declaration = named_text;
 namespace detail {
 
 /// The head of a packet: the own event types in the order of their numbers, the text of each "tolerance=number,
-/// reason=text", and how many events were dropped.
+/// reason=text", how many events were dropped, and when it was packed.
 struct own_packet_head {
   base::vector<named_text> types;
   std::uint64_t dropped = 0;
+  double packed_at = 0;  ///< seconds of CLOCK_MONOTONIC
   bool complete = true;  ///< false: the packet is truncated
 };
 
@@ -46,6 +47,7 @@ inline own_packet_head read_head(base::packet_reader& from) {
       out.types.push_back({std::string(name), std::string(shape)});
     }
     out.dropped = from.get<std::uint64_t>();
+    out.packed_at = from.get<double>();
   } catch (const std::out_of_range&) {
     out.complete = false;
   }
@@ -91,6 +93,7 @@ inline own_packet pack_own_events(std::size_t most = std::size_t(-1)) {
       else ++dropped;
     }
     base::put(out, dropped);
+    base::put(out, event_clock());
     base::put_bytes(out, state->events, taken);
   }
   return out;
@@ -121,7 +124,8 @@ inline std::uint64_t dropped_events(const own_packet& packet) {
   return detail::read_head(from).dropped;
 }
 
-/// Adds the events of one rank to a store. Events that no rule uses are left out. False if the packet is truncated.
+/// Adds the events of one rank to a store. Events that no rule uses are left out. All ranks pack them together, at the end of the
+/// run, so that their times count from one beginning. False if the packet is truncated.
 inline bool add_own_events(const own_packet& packet, std::int64_t rank, event_store& store) {
   base::packet_reader from(packet.data(), packet.size());
   const detail::own_packet_head head = detail::read_head(from);
@@ -136,7 +140,7 @@ inline bool add_own_events(const own_packet& packet, std::int64_t rank, event_st
       const auto time = from.get<double>();
       const std::string file(from.text());
       row_writer row(store, type.name);
-      row.set("rank", rank).set("line", line).set("time", time).set("file", file);
+      row.set("rank", rank).set("line", line).set("time", store.run_time - (head.packed_at - time)).set("file", file);
       std::string_view shape = type.text, name, word;
       while (detail::next_parameter(shape, name, word)) {
         const std::string key(name);

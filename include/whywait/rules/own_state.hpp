@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -44,6 +45,13 @@ struct own_state {
   static constexpr size_t most_event_bytes = size_t(8) << 20;
   static constexpr int slot = 1;  ///< index in core::registry::extension
 };
+
+/// The clock of own events: seconds of CLOCK_MONOTONIC.
+inline double event_clock() noexcept {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
 
 /// Holds the lock for a scope that may throw.
 struct own_state_lock {

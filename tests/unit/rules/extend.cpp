@@ -31,6 +31,22 @@ struct listening {
 
 }  // namespace
 
+TEST_CASE("what ranks lose at the same time is saved once") {
+  const listening on;
+  static whywait::event<whywait::seconds> stalled("stalled", {"lost"});
+  for (int i = 0; i < 4; ++i) stalled({0.05});  // within some microseconds, so that nearly all of it is the same time
+  const rules::own_packet packet = rules::pack_own_events();
+  const rules::knowledge known = rules::active_rules(
+      {}, {packet}, {{"library", R"(declare problem for stalled parameters ( name = "stalls", duration = lost );)"}});
+  REQUIRE(known.log.empty());
+  const auto e = with_own(known, {packet, packet, packet});
+  const rules::finding* const f = sample::find(e.problems, "stalls");
+  REQUIRE(f != nullptr);
+  CHECK(f->seconds == doctest::Approx(12 * 0.05));
+  CHECK(f->saving >= 0.05);
+  CHECK(f->saving < 0.1);
+}
+
 TEST_CASE("own events are inert unless recording is enabled") {
   static whywait::event<double> unheard("unheard", {"n"});
   unheard(1);
