@@ -11,6 +11,7 @@
 #include <whywait/rules/block_columns.hpp>
 #include <whywait/rules/earlier_sends.hpp>
 #include <whywait/rules/event_store.hpp>
+#include <whywait/rules/path_blocks.hpp>
 #include <whywait/rules/place_columns.hpp>
 #include <whywait/rules/program_facts.hpp>
 #include <whywait/rules/rank_shares.hpp>
@@ -34,9 +35,13 @@ class fact_maker {
  public:
   fact_maker(event_store& store, const explain::outcome& found, std::int64_t ranks, const base::names& known,
              const program_facts& program = {})
-      : store_(store), found_(found), ranks_(ranks), names_(found, known), program_(program), bounds_(found, program_, ranks) {
-    for (const explain::critical_block& c : found.critical_path)
-      on_path_.intern(c.block, static_cast<std::uint32_t>(&c - found.critical_path.begin()));
+      : store_(store),
+        found_(found),
+        ranks_(ranks),
+        names_(found, known),
+        program_(program),
+        path_(found, names_),
+        bounds_(found, program_, ranks) {
     for (const bool whole : {false, true})  // an answer about all unmarked code saves more than its largest piece
       for (const explain::balance_answer& b : found.balances)
         if ((b.block == explain::unmarked_key()) == whole)
@@ -98,34 +103,6 @@ class fact_maker {
     const code_use* const use = program_.code != nullptr ? program_.code->find(block) : nullptr;
     return use != nullptr && 2 * use->most_polls_ns >= use->most_ns && use->most_ns > 0;
   }
-  const explain::critical_block* critical(core::stable_key block) const noexcept {
-    const std::uint32_t at = on_path_.find(block);
-    return at == base::key_map::none ? nullptr : &found_.critical_path[at];
-  }
-  std::int64_t path_ns(core::stable_key block) const noexcept { return critical(block) != nullptr ? critical(block)->ns : 0; }
-  /// The part of what a block has on the critical path above the mean that its visits there take longer than the mean visit. The rest
-  /// are more visits: of several ranks, one after the other.
-  double path_longer(const code_use* use) const noexcept {
-    const explain::critical_block* const path = use != nullptr ? critical(use->block) : nullptr;
-    if (path == nullptr || use->visits <= 0 || path->imbalance_ns <= 0) return 0;
-    const double usual_ns = ratio(use->ns, use->visits) * static_cast<double>(path->visits);
-    return std::clamp((static_cast<double>(path->ns) - usual_ns) / static_cast<double>(path->imbalance_ns), 0.0, 1.0);
-  }
-  /// What a block has on the critical path above the mean; -1: it is not listed. `joined`: with all unmarked code from the same call to
-  /// calls in one function, as ranks with other neighbours end it in other lines.
-  [[gnu::noinline]] std::int64_t path_imbalance(core::stable_key block, bool joined) const {
-    const explain::critical_block* const path = critical(block);
-    if (path == nullptr) return -1;
-    const explain::block_description top = names_.describe(block, false);
-    if (!joined || top.from == nullptr || top.where == nullptr || top.where->function.empty()) return path->imbalance_ns;
-    std::int64_t ns = 0;
-    for (const explain::critical_block& c : found_.critical_path) {
-      const explain::block_description other = names_.describe(c.block, false);
-      if (other.from == nullptr || other.where == nullptr || !(*other.from == *top.from)) continue;
-      if (c.block == block || other.where->function == top.where->function) ns += c.imbalance_ns;
-    }
-    return ns;
-  }
   /// Wall time that balancing the largest block of a wait saves: the answer of the virtual clocks, which the verdict states,
   /// or what its critical path has above the mean.
   std::int64_t above_mean(const explain::residual_term& top, const code_spread& spread, std::int64_t longest_waiter) const {
@@ -133,7 +110,7 @@ class fact_maker {
       const std::int64_t predicted = balance_of(top)->saving_ns;
       return std::max(predicted, program_.shared_processors ? spread.above_mean_ns : std::int64_t{0});
     }
-    const std::int64_t listed_ns = path_imbalance(top.block, !spread.uneven());
+    const std::int64_t listed_ns = path_.imbalance_ns(top.block, !spread.uneven());
     const std::string_view why = spread.excess;  // what is slower has to be faster, not other ranks to do it
     const bool faster = why == "speed" || why == "instructions" || why == "cycles" || why == "core" || why == "frequency";
     return std::min(std::min(listed_ns >= 0 ? listed_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns),
@@ -197,7 +174,7 @@ class fact_maker {
         blocks += (used == 0 ? "" : " and ") + names[i];  // of two functions in the same lines
       ++used;
       named += terms[i]->total_ns;
-      on_path += path_ns(terms[i]->block);
+      on_path += path_.ns(terms[i]->block);
       by_speed += bounds_.by_speed(terms[i]->block);
       for (const explain::balance_answer& b : found_.balances)
         if (b.piece == terms[i]->block) balanced_ns = std::max(balanced_ns, b.saving_ns);
@@ -261,7 +238,7 @@ class fact_maker {
     }
     if (most_waited > 0) avoidable = std::min(avoidable, most_waited);
     if (used > 0 && !any_code && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
-    const std::int64_t woken_ns = path_ns(explain::call_key(e.operation));
+    const std::int64_t woken_ns = path_.ns(explain::call_key(e.operation));
     if (locked) avoidable = std::min(avoidable, bounds_.without_locks() + woken_ns + bounds_.by_sharing(terms, kinds));
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
     if (e.why == explain::pattern::join && used > 0) avoidable = std::min(avoidable, by_speed);
@@ -312,7 +289,7 @@ class fact_maker {
       w.set("lead", spread.lead).set("excess", spread.excess).set("code_rank", spread.rank).set("top_place", places[0]);
       w.set("code_thread", base::rank_text(spread.rank, spread.thread));
       w.set("code_nouns", users > ranks_ || spread.thread != 0 ? "threads" : base::rank_nouns());
-      w.set("code_ranks", users).set("code_ratio", spread.ratio).set("longer_share", path_longer(use));
+      w.set("code_ranks", users).set("code_ratio", spread.ratio).set("longer_share", path_.longer(use));
       w.set("code_processors", use != nullptr ? use->most_processors : 0);
       w.time("code_delay", spread.delay_ns).time("own_processors", bounds_.by_processors());
       w.time("code_system", spread.more_system_ns).set("code_faults", spread.more_faults);
@@ -391,7 +368,7 @@ class fact_maker {
   std::int64_t ranks_;
   explain::block_names names_;
   program_facts program_;
-  base::key_map on_path_;  ///< indices in the critical path by block
+  path_blocks path_;
   base::key_map balanced_;  ///< indices in balances by block
   base::key_map sites_;  ///< number of each call site
   saving_bounds bounds_;

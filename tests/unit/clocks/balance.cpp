@@ -321,6 +321,32 @@ TEST_CASE("work is divided evenly within each part of the run, not over all of i
   CHECK(double(solved->saving_ns) == doctest::Approx(steps / 2 * 2000.0 * us).epsilon(0.02));
 }
 
+// Ranks 1 and 2 enter the region and leave it at once, the first time later than others because the code is not in the cache.
+TEST_CASE("a rank that hardly runs a block takes equally long in all its visits once the block is balanced") {
+  constexpr int ranks = 3, steps = 16;
+  constexpr std::int64_t serial = 8000 * us;
+  run r(ranks);
+  std::uint64_t now = 1000;
+  for (int k = 0; k != steps; ++k) {
+    if (k == 1)
+      for (int i = 0; i != ranks; ++i)
+        r[i].collective(mpi_call::Barrier, now, now);  // so that the first visit is another place
+    const std::uint64_t end = now + static_cast<std::uint64_t>(serial) + 100;
+    for (int i = 0; i != ranks; ++i) {
+      const std::int64_t ns = i == 0 ? serial : k == 0 ? 3000 : 200;
+      r[i].step("serial", static_cast<std::uint64_t>(ns));
+      r[i].collective(mpi_call::Allreduce, now + static_cast<std::uint64_t>(ns), end);
+    }
+    now = end;
+  }
+  for (int i = 0; i != ranks; ++i) r[i].end_ns = static_cast<std::int64_t>(now);
+  explain::options settings = run::exact();
+  settings.clocks = &clocks::virtual_clocks;
+  const explain::outcome out = r.explain(settings);
+  REQUIRE(out.balances.size() == 1);
+  CHECK(double(out.balances[0].saving_ns) == doctest::Approx(steps * serial * 2.0 / 3).epsilon(0.01));
+}
+
 TEST_CASE("a Waitsome that waits for a message needs it, although it completes sends as well") {
   run r(2);
   std::uint64_t now = 1000;

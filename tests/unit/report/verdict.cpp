@@ -141,6 +141,36 @@ TEST_CASE("what balancing saves is a lower bound where the imbalance moves from 
                                          "balancing it would shorten the run by at least 3.0 s of 10 s");
 }
 
+TEST_CASE("which of several pieces of code become longer is a choice, so that the saving is a lower bound") {
+  explain::balance_answer b = balance_of(compute, 3, 8, 6, 20, 2.0);  // 3.5 s above the mean
+  CHECK(first_sentence(with({b})).find("by about 2.0 s") != std::string::npos);
+  b.pieces = 2;
+  CHECK(first_sentence(with({b})).find("by at least 2.0 s") != std::string::npos);
+  b.saving_ns = 3 * second;
+  CHECK(first_sentence(with({b})).find("by about 3.0 s") != std::string::npos);
+}
+
+TEST_CASE("progress is another remedy than dividing the code that delays it") {
+  explain::outcome found = outcome({late_sender()}, 8, 10 * second);
+  found.total_ns = 10 * second;
+  found.balances = {balance_of(compute, 3, 8, 6, 20, 1.5)};
+  reports::run_facts run = facts();
+  run.seconds = 10;
+  const auto verdicts = [&](double saving, const char* problem) {
+    rules::evaluation said;
+    rules::wait_advice of_wait;
+    of_wait.list.push_back(finding_of("rank 1 waited until rank 3 called MPI again: calling MPI_Test", saving, {}, problem));
+    of_wait.list[0].of_pattern = true;
+    of_wait.list[0].wait = 0;
+    said.waits.push_back(of_wait);
+    return reports::assemble(found, names(), run, said).verdict;
+  };
+  REQUIRE(verdicts(2.0, "wait_for_progress").size() == 2);
+  CHECK(verdicts(2.0, "wait_for_progress")[0].problem == "wait_for_progress");
+  CHECK(verdicts(1.9, "wait_for_progress").size() == 1);
+  CHECK(verdicts(2.0, "late_receiver").size() == 1);
+}
+
 TEST_CASE("a verdict needs 2 % of the run and 5 % more than the others") {
   CHECK(with({balance_of(compute, 3, 8, 6, 20, 0.2)}).verdict.size() == 1);
   CHECK(with({balance_of(compute, 3, 8, 6, 20, 0.199)}).verdict.size() == 0);

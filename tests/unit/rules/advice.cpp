@@ -605,6 +605,31 @@ TEST_CASE("code that is late in turn is joined where ranks end it in other lines
   CHECK(above("another") == "150 ms");
 }
 
+TEST_CASE("whether visits on the critical path are longer, or more of them, is known") {
+  auto o = sample::outcome({late_sender()});
+  const rules::knowledge k = sample::knowledge(
+      "declare composite event any member ( wait as w ) when w.wait >= 0;"
+      "declare problem for any parameters ( name = \"longer\", duration = w.duration, advice = \"{percent(w.longer_share)}\" "
+      ");");
+  rules::code_table code;
+  for (int rank = 0; rank < 4; ++rank) {
+    base::pod_vector<rules::rank_code> own;
+    own.push_back({sample::compute, 1000 * sample::ms, 100, 0});  // 10 ms a visit
+    code.merge(rules::code_of(rank, own));
+  }
+  rules::program_facts program;
+  program.code = &code;
+  const auto longer = [&](std::int64_t path_ms, std::int64_t visits) {
+    o.critical_path = {{sample::compute, path_ms * sample::ms, (path_ms - 1000) * sample::ms, visits}};
+    const auto said = rules::evaluate(k, o, 4, sample::names(), program, [](rules::event_store&, rules::trouble&, auto&) {});
+    const rules::finding* const f = sample::find(said.waits[0].list, "longer");
+    return f != nullptr ? f->advice : std::string();
+  };
+  CHECK(longer(3000, 100) == "100 %");
+  CHECK(longer(3000, 300) == "0 %");
+  CHECK(longer(3000, 200) == "50 %");
+}
+
 TEST_CASE("the guilty rank is named, not all that were late") {
   auto w = late_sender();
   w.causers = {{3, 0, 1700 * sample::ms}, {2, 0, 300 * sample::ms}};

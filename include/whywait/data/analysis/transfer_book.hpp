@@ -218,7 +218,6 @@ class transfer_book {
     std::uint32_t data = 0;
     bool known = false;
   };
-
   struct received_before {
     std::uint32_t stamp = 0;
     std::uint32_t region = 0;  ///< where the sender has it
