@@ -148,6 +148,23 @@ TEST_CASE("what came from another place of the same sender since is no longer at
   CHECK(sums.held == 0);
 }
 
+TEST_CASE("what is packed again without a change is sent again unchanged") {
+  program p(2);
+  const auto u = p.object("u", {8, 8}, 8), buffer = p.object("buffer", {8}, 8, true);
+  const data::region column{56, 512, 64, 8}, whole{0, 64, 0, 0};
+  p.write(0, "setup", u, {0, 512, 0, 0});
+  for (int i = 0; i != 6; ++i) {
+    if (i == 3) p.write(0, "update", u, {56, 64, 0, 0});
+    p.copy(0, "pack", u, column, buffer, whole);
+    p.transfer(0, 1, "halo", buffer, whole);
+  }
+  const auto out = p.classify();
+  data::class_sums sums;
+  for (const auto& c : out.classes) sums.add(c.sums);
+  CHECK(sums.count == 6);
+  CHECK(sums.unchanged == 4);
+}
+
 TEST_CASE("data packed into a buffer keeps its name and its origin") {
   program p(2);
   const auto u = p.object("u", {8, 8}, 8);

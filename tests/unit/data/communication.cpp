@@ -139,7 +139,7 @@ TEST_CASE("a class of transfers is reported with its places, its origin and its 
         "        the sender had sent to the same rank before and that was not written\n"
         "        since: 1 KiB\n"
         "        try: send it only when it has changed: the receiver still has it (saves\n"
-        "             at most 6.00 ms)\n");
+        "             at most 6.00 ms of rank time)\n");
 }
 
 TEST_CASE("data of which no read is recorded has a note, if reads of other data are recorded") {

@@ -191,6 +191,18 @@ class world {
     const data::region a = any_region(), b = any_region(positions(a).size());
     made.copy(rank, name("copy"), static_cast<std::uint32_t>(from + 1), a, static_cast<std::uint32_t>(to + 1), b);
     const part p = positions(a), q = positions(b);
+    const auto versions_of = [&](int which, const part& where) {
+      whywait::base::vector<int> all;
+      for (const std::uint64_t i : where) all.push_back(at(rank, which, i).version);
+      return all;
+    };
+    const auto made_from = versions_of(from, p);
+    auto& before = copied_[std::make_tuple(rank, from, p, to, q)];
+    const bool written = std::any_of(made_from.begin(), made_from.end(), [](int v) { return v != 0; });
+    if (written && before.first == made_from && before.second == versions_of(to, q)) {
+      for (const std::uint64_t i : p) at(rank, from, i).unread.clear();
+      return;
+    }
     const std::string carried = kind(from, a);
     for (std::size_t i = 0; i != p.size(); ++i) {
       byte moved = at(rank, from, p[i]);
@@ -203,6 +215,7 @@ class world {
       moved.version = ++version_;
       at(rank, to, q[i]) = moved;
     }
+    before = {made_from, versions_of(to, q)};
   }
 
   void send(int rank, int object) {
@@ -278,6 +291,7 @@ class world {
   whywait::base::vector<whywait::base::vector<whywait::base::vector<byte>>> memory_;
   whywait::base::vector<message> under_way_;
   std::map<std::tuple<int, int, part, int>, whywait::base::vector<int>> sent_;
+  std::map<std::tuple<int, int, part, int, part>, std::pair<whywait::base::vector<int>, whywait::base::vector<int>>> copied_;
   std::map<std::tuple<int, int, part>, std::pair<whywait::base::vector<int>, std::set<int>>> receivers_;
   std::map<std::tuple<int, int, part, int>, std::pair<int, std::pair<int, part>>> received_;  ///< version, place at the sender
   std::map<std::pair<int, std::string>, std::pair<std::int64_t, std::int64_t>> arrived_;

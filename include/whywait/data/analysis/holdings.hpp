@@ -6,6 +6,7 @@
 #include <whywait/base/vector.hpp>
 #include <whywait/data/analysis/class_table.hpp>
 #include <whywait/data/analysis/rank_data.hpp>
+#include <whywait/data/analysis/recent.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -48,6 +49,7 @@ class holdings {
   /// Restarts the stamps; whether earlier data has changed is unknown afterwards.
   void forget_stamps() {
     for (ownership& o : owned_) o.forget_stamps();
+    copies_ = {};
     stamp_ = 0;
   }
 
@@ -67,18 +69,25 @@ class holdings {
     owned_[r.object].assign(part, {produced_[r.site], 0, ++stamp_, 0, false});
   }
 
-  /// The destination's bytes are in the state of the source's: packing and unpacking move data, they do not make it.
-  /// False if the regions make no pair.
+  /// The destination's bytes are in the state of the source's: packing and unpacking move data, they do not make it. A copy that is made
+  /// again, where neither side has changed, changes nothing. False if the regions make no pair.
   bool copy(const core::data_record& from, const core::data_record& to) {
     if (from.op != core::data_op::copy_from || from.object == 0) return false;
     const region source = region_of(from, owned_[from.object].bytes()), target = region_of(to, owned_[to.object].bytes());
+    copied& before = copies_[core::combine(region_key(from.object, source), region_key(to.object, target))];
+    const std::uint32_t stamp = owned_[from.object].look(source).state.stamp;
+    if (stamp != 0 && before.from == stamp && before.to == owned_[to.object].look(target).state.stamp) {
+      owned_[from.object].read(source, [](std::uint64_t, const byte_state&) {});
+      return true;
+    }
     const bool carries = rank_->objects[to.object].buffer, carried = rank_->objects[from.object].buffer;
     const std::uint32_t name = carries && !carried ? name_of(from.object, source) : 0;
     runs_.clear();
+    before = {stamp, ++stamp_};
     owned_[from.object].visit(source, [&](std::uint64_t begin, std::uint64_t end, const byte_state& s) {
       byte_state moved = s;
       moved.data = !carries ? 0 : carried ? s.data : name;
-      moved.stamp = ++stamp_;
+      moved.stamp = stamp_;
       if (moved.unread && moved.from.kind() == origin_kind::relay) {
         use_of(from.object, moved.from.number()).arrived -= static_cast<std::int64_t>(end - begin);
         use_of(to.object, moved.from.number()).arrived += static_cast<std::int64_t>(end - begin);
@@ -156,6 +165,10 @@ class holdings {
     byte_state state;
   };
 
+  struct copied {
+    std::uint32_t from = 0, to = 0;  ///< the newest stamps of both sides after a copy
+  };
+
   use& use_of(std::uint32_t object, std::uint32_t c) {
     base::pod_vector<use>& list = uses_[object];
     if (list.size() <= c) list.resize(c + 1);
@@ -164,13 +177,14 @@ class holdings {
 
   const rank_data* rank_;
   class_table* classes_;
-  base::vector<ownership> owned_;                ///< by object
-  base::pod_vector<std::uint8_t> reads_recorded_;    ///< by object
-  base::vector<base::pod_vector<use>> uses_;         ///< by object and class
-  base::pod_vector<origin> produced_;                ///< by site
-  base::pod_vector<data_name> data_;                 ///< [0] is unused
+  base::vector<ownership> owned_;  ///< by object
+  base::pod_vector<std::uint8_t> reads_recorded_;  ///< by object
+  base::vector<base::pod_vector<use>> uses_;  ///< by object and class
+  base::pod_vector<origin> produced_;  ///< by site
+  base::pod_vector<data_name> data_;  ///< [0] is unused
   base::key_map data_numbers_;
   base::pod_vector<byte_run> runs_;
+  recent<copied, 1024> copies_;  ///< by regions of both sides
   std::uint32_t stamp_ = 0;
 };
 

@@ -83,7 +83,7 @@ class communication_writer {
     for (const communication_problem_entry& p : c.problems) {
       paragraph(base::printable(p.text), 8);
       paragraph("try: " + base::printable(p.advice) +
-                    (p.saving_seconds > 0 ? " (saves at most " + base::duration(p.saving_seconds) + ")" : ""),
+                    (p.saving_seconds > 0 ? " (saves at most " + base::duration(p.saving_seconds) + " of rank time)" : ""),
                 8, 5);
     }
   }
