@@ -37060,15 +37060,23 @@ inline std::string between_text(const named_block& b) {
 
 /// Whether the problem is that ranks are late in turn. That one of them is late more often may be nearly as much of it, and has priority.
 inline bool is_in_turn(const rules::finding& f) noexcept { return f.problem == "slow_block" || f.problem == "work_in_turn"; }
-/// Whether calls of MPI in between would help, whatever the late rank runs.
-inline bool is_of_progress(const rules::finding& f) noexcept { return f.problem == "wait_for_progress"; }
 constexpr double far_from = 1.3, far_more = 3;  ///< times as much: more than nearly; so much that the other hardly counts
 
+/// How many times as much as dividing the work a pattern of waits has to save beside it. Whatever the late rank runs, calls of MPI in
+/// between let messages pass, and threads that are awaited to their end are known to run it; an earlier send may be impossible.
+inline double more_than_known(const rules::finding& f) noexcept {
+  if (f.problem == "join" || f.problem == "wait_for_progress") return far_from;
+  return f.problem == "late_sender" ? 2 : far_more;
+}
+/// Whether another order of calls helps without another division of the work.
+inline bool is_of_order(const rules::finding& f) noexcept {
+  return f.problem == "wait_for_progress" || f.problem == "late_sender";
+}
+
 /// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. A block that is to
-/// be balanced has no other verdict that saves less, and none of a pattern but progress; another order of the threads is another remedy. `least`: seconds that a verdict saves. `known`:
-/// what the best one about a cause saves, beside which a pattern has to save far more; less of progress, and of threads that are
-/// awaited to their end, of which it is known what they run. `covering`: findings whose root, a rank,
-/// has a verdict of its own.
+/// be balanced has no other verdict that saves less, and none of a pattern that another order of calls does not change; another order
+/// of the threads is another remedy. `least`: seconds that a verdict saves. `known`: what the best one about a cause saves, beside
+/// which a pattern has to save far more. `covering`: findings whose root, a rank, has a verdict of its own.
 inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings,
                          const explain::outcome& found, double run, bool of_pattern, double least, double known,
                          const base::vector<rules::finding>& covering = {}) {
@@ -37076,7 +37084,7 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
     const core::stable_key top = top_block(f, found);
     const auto same = [&](const verdict_entry& v) {
       return v.piece != 0 && v.piece == top &&
-             ((of_pattern && !is_of_progress(f)) ||
+             ((of_pattern && !is_of_order(f)) ||
               (v.saving_seconds * (is_in_turn(f) && !v.at_least ? far_from : 1) >= f.saving && f.problem != "no_overlap"));
     };
     if (std::any_of(all.begin(), all.end(), same)) return true;
@@ -37093,8 +37101,7 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
   for (const rules::finding& f : findings) {
     if (covered(f)) continue;
     if (f.verdict.empty() || !f.matters || f.of_pattern != of_pattern || f.saving < least_share * run) continue;
-    const bool near = f.problem == "join" || is_of_progress(f);
-    if (f.saving < std::max(least, known * (near ? far_from : far_more)) || about_holder(f)) continue;
+    if (f.saving < std::max(least, known * more_than_known(f)) || about_holder(f)) continue;
     if (std::any_of(all.begin(), all.end(), [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
     verdict_entry v;
     v.problem = f.problem;
@@ -37108,10 +37115,13 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
 }
 
 /// Whether a rule has a better verdict than that one rank takes longer in one block: about this rank, or about this block. Which thread of
-/// a team runs tasks, or code for all, does not matter.
-inline bool rule_replaces(const explain::balance_answer& b, const explain::outcome& found, const rules::evaluation& said) {
+/// a team runs tasks, or code for all, does not matter. `in_turn`: what evening out the block saves if now one rank takes longer, now
+/// another, in seconds; 0: it is one rank.
+inline bool rule_replaces(const explain::balance_answer& b, const explain::outcome& found, const rules::evaluation& said,
+                          double in_turn = 0) {
   const auto replaces = [&](const rules::finding& f) {
     if (f.verdict.empty() || !f.matters || f.of_pattern) return false;
+    if (in_turn > 0) return is_in_turn(f) && far_from * f.saving >= in_turn;
     if (f.problem == "single_work" || f.problem == "large_tasks") return explains(b.piece, f, found);
     if (f.saving < base::seconds_of(b.saving_ns) * (is_in_turn(f) && !b.moves ? far_from : 1)) return false;
     if (f.root == base::rank_text(b.rank, b.thread)) return true;
@@ -37286,8 +37296,9 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
       drowned = true;
       continue;
     }
+    if (ranks_in_turn && rule_replaces(b, found, said, even)) continue;
     const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
-    if (b.after && nearly_all && !computes_more(b, said)) continue;
+    if (b.after && !computes_more(b, said)) continue;
     v.saving_seconds = (in_turn && !b.moves) || ranks_in_turn ? even : saving;
     const bool progress = rules::delays_progress(b.piece, found);
     v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && !(progress && divided) &&
@@ -40015,6 +40026,10 @@ class fact_maker {
     if (locked) balanced_ns = 0;  // others cannot run it at the same time
     if (shapes_.of_service(e, found_.longest_ns)) avoidable = balanced_ns = 0;
     // Evened out, the block makes another rank late by 1 % of the run or more, which has more of other code.
+    const bool handed_on = !terms.empty() && 2 * terms[0]->inherited_ns > terms[0]->total_ns;
+    const bool marked_wait = used > 0 && kinds[0] == std::string_view("waiting");  // which cannot be shared out
+    if (used > 0 && bounds_.spreads_work(e.why) && !handed_on && !marked_wait)
+      avoidable = std::min(avoidable, bounds_.by_balance());
     const explain::balance_answer* const evened = used > 0 && bounds_.spreads_work(e.why) ? balance_of(*terms[0]) : nullptr;
     if (evened != nullptr && 100 * evened->saving_ns < -found_.longest_ns) avoidable = balanced_ns;
     w.time("shorter", std::max(avoidable, balanced_ns));
@@ -40030,11 +40045,16 @@ class fact_maker {
     w.time("in_transfer", transfer).time("in_marked_waits", marked);
     const std::string guilty = late_text(e), waiting = waiting_text(e);
     w.set("late_others", guilty == waiting ? "one another" : guilty);
-    const bool handed_on = !terms.empty() && 2 * terms[0]->inherited_ns > terms[0]->total_ns;
-    w.set("because", used == 0   ? std::string()
-                     : handed_on ? base::joined({", which had waited for others because of ", blocks,
-                                                 ": making it shorter or beginning sooner"})
-                                 : base::joined({" because of ", blocks, ": evening that out"}));
+    w.set("because", used == 0     ? std::string()
+                     : handed_on   ? base::joined({", which had waited for others because of ", blocks,
+                                                   ": making it shorter or beginning sooner"})
+                     : marked_wait ? base::joined({" because of ", blocks, ": making it shorter"})
+                                   : base::joined({" because of ", blocks, ": evening that out"}));
+    w.set("spread",
+          base::joined({marked_wait ? "make " : "spread the work of ", blocks, marked_wait ? " shorter" : " evenly over the ",
+                        marked_wait           ? ""
+                        : within_ranks(e.why) ? "threads"
+                                              : "ranks"}));
     w.set("late_ranks", guilty).set("late_ranks_count", late_count).set("late_rank", late_rank);
     w.set("waiting_ranks", waiting)
         .set("waiting_ranks_count", waiting_count)
@@ -40574,7 +40594,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "
        "waiting_ranks top top_kind top_unit top_place top_branch lead excess code_thread code_nouns earlier_sends "
        "earlier_ranks "
-       "late_others because turns turns_other;"
+       "late_others because spread turns turns_other;"
        "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration without_saving turns_saving "
        "indirect "
        "unexplained "
@@ -41205,6 +41225,16 @@ class declaration_names {
   const syntax& of_;
   base::pod_vector<std::size_t> list_;
 };
+
+/// Whether two own events have the same parameters, of the same types.
+inline bool same_parameters(const syntax& of, const declaration& a, const declaration& b) noexcept {
+  if (a.parameters.size() != b.parameters.size()) return false;
+  for (std::size_t i = 0; i < a.parameters.size(); ++i)
+    if (a.parameters[i].name.text != b.parameters[i].name.text ||
+        of.nodes[a.parameters[i].value].text != of.nodes[b.parameters[i].value].text)
+      return false;
+  return true;
+}
 
 }  // namespace rules
 }  // namespace v0
@@ -42706,17 +42736,18 @@ class problem_compiler {
  public:
   problem_compiler(knowledge& out, const syntax& from) : out_(out), syntax_(from) {}
 
-  /// Checks a declaration about an event type and adds its rule.
-  void compile(const declaration& d, std::uint32_t event, bool built_in) {
+  /// Checks a declaration about an event type and adds its rule. False: it has an error.
+  bool compile(const declaration& d, std::uint32_t event, bool built_in) {
     problem_rule rule;
     rule.source = d.where.source;
     rule.built_in = built_in;
     rule.type = event;
     const event_type& t = out_.types[rule.type];
     scope names;
-    names.subject = "composite event";
     names.rows.push_back({"", &t.columns, t.columns.size()});
-    if (t.source == event_source::composite || t.source == event_source::gathered)
+    const bool of_members = t.source == event_source::composite || t.source == event_source::gathered;
+    if (of_members) names.subject = "composite event";
+    if (of_members)
       for (const auto& m : t.members)
         names.rows.push_back({m.first, &out_.types[m.second].columns, out_.types[m.second].columns.size()});
     expression_compiler expressions(out_, syntax_);
@@ -42779,6 +42810,7 @@ class problem_compiler {
         good = false;
       }
     if (good) out_.problems.push_back(std::move(rule));
+    return good;
   }
 
   /// A constant share: 2 %, 0.02.
@@ -42836,12 +42868,10 @@ class compiler {
     for (const std::size_t i : settings_) setting(syntax_.declarations[i]);
     for (const std::size_t i : order_)
       if (!gone_[i]) event(i);
-    for (const std::size_t i : problems_)
-      if (!gone_[i]) {
-        const declaration& d = syntax_.declarations[i];
-        const std::uint32_t of = type_named(d.name);
-        if (of != knowledge::none) problem_compiler(out_, syntax_).compile(d, of, built_in_[d.where.source]);
-      }
+    for (const std::size_t last : problems_) {
+      std::size_t i = gone_[last] ? declaration_names::none : last;
+      while (i != declaration_names::none && !problem(i)) i = replaces_[i];
+    }
     return std::move(out_);
   }
 
@@ -42852,6 +42882,7 @@ class compiler {
     const declaration& d = syntax_.declarations[index];
     gone_.resize(syntax_.declarations.size(), false);
     state_.resize(syntax_.declarations.size(), 0);
+    replaces_.resize(syntax_.declarations.size(), declaration_names::none);
     switch (d.kind) {
       case kind::simple:
       case kind::own:
@@ -42865,8 +42896,9 @@ class compiler {
         const std::size_t found = problem_named_.find(name);
         if (found != declaration_names::none) {
           if (syntax_.declarations[found].where.source == source)
-            out_.log.report(code::duplicate, d.where, {"a problem '", name, "' is declared above already"});
+            return out_.log.report(code::duplicate, d.where, {"a problem '", name, "' is declared above already"});
           gone_[found] = true;
+          replaces_[index] = found;
         }
         problem_named_.put(index);
         problems_.push_back(index);
@@ -42921,7 +42953,7 @@ class compiler {
         out_.log.report(code::duplicate, d.name.where, {"an event '", name, "' is declared above already"});
         return;
       }
-      if (other.kind == kind::own && d.kind == kind::own && !same_own(other, d)) {
+      if (other.kind == kind::own && d.kind == kind::own && !same_parameters(syntax_, other, d)) {
         out_.log.report(code::clash, d.name.where,
                         {"the own event '", name, "' has other parameters in ", out_.log.source(other.where.source).name});
         return;
@@ -42931,15 +42963,6 @@ class compiler {
     removed_.drop(name);
     event_named_.put(index);
     order_.push_back(index);
-  }
-
-  bool same_own(const declaration& a, const declaration& b) const {
-    if (a.parameters.size() != b.parameters.size()) return false;
-    for (std::size_t i = 0; i < a.parameters.size(); ++i)
-      if (a.parameters[i].name.text != b.parameters[i].name.text ||
-          syntax_.nodes[a.parameters[i].value].text != syntax_.nodes[b.parameters[i].value].text)
-        return false;
-    return true;
   }
 
   void unknown_event(const name_at& name) {
@@ -43164,6 +43187,12 @@ class compiler {
     out_.composites.push_back(std::move(rule));
   }
 
+  bool problem(std::size_t index) {
+    const declaration& d = syntax_.declarations[index];
+    const std::uint32_t of = type_named(d.name);
+    return of != knowledge::none && problem_compiler(out_, syntax_).compile(d, of, built_in_[d.where.source]);
+  }
+
   void setting(const declaration& d) {
     if (d.name.text == "threshold") {
       problem_compiler(out_, syntax_).share(d.when, out_.threshold);
@@ -43180,6 +43209,7 @@ class compiler {
   base::pod_vector<bool> gone_;            ///< by declaration: whether it was replaced or removed
   base::pod_vector<unsigned char> state_;  ///< by declaration: 0 not compiled, 1 being compiled, 2 done
   base::pod_vector<std::size_t> order_, problems_, settings_;
+  base::pod_vector<std::size_t> replaces_;  ///< by declaration: the problem of the same name, or none
   declaration_names event_named_{syntax_}, problem_named_{syntax_};
   declaration_names removed_{syntax_};  ///< removed or erroneous events; their uses are not reported
   int nested_ = 0;
@@ -43370,7 +43400,7 @@ declare problem for wait_at_barrier parameters (
   name = "wait_at_barrier",
   description = "{w.waiting_ranks} came to {w.operation} before {w.late_ranks} and waited there.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together" + if(drop = '', "", ", or dropping it,")),
-  advice = if(w.blocks_count > 0, "spread the work of {w.blocks} evenly over the ranks" + if(drop = '', "", ", or {drop}"), if(drop = '', "let all ranks come to {w.operation} together", drop)),
+  advice = if(w.blocks_count > 0, "{w.spread}" + if(drop = '', "", ", or {drop}"), if(drop = '', "let all ranks come to {w.operation} together", drop)),
   duration = w.duration,
   saving = w.avoidable );
 
@@ -43381,7 +43411,7 @@ declare problem for wait_at_nxn parameters (
   name = "wait_at_nxn",
   description = "All need data of all in {w.operation}: {w.waiting_ranks} came before {w.late_ranks} and waited.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together" + if(form = '', "", ", or its nonblocking form,")),
-  advice = if(w.blocks_count > 0, "spread the work of {w.blocks} evenly over the ranks", if(form = '', "let all ranks come to {w.operation} together", ""))
+  advice = if(w.blocks_count > 0, "{w.spread}", if(form = '', "let all ranks come to {w.operation} together", ""))
            + if(w.blocks_count > 0 and form != '', ", or ", "") + if(form = '', "", "start {form} and do other work until its result is needed"),
   duration = w.duration,
   saving = w.avoidable );
@@ -43404,7 +43434,7 @@ declare problem for early_reduce parameters (
   description = "The root came to {w.operation} before the others had given their data ({w.late_ranks}).",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": its nonblocking form"),
   advice = if(w.blocks_count = 0, "let the root use the nonblocking form of {w.operation} and do other work meanwhile",
-           "spread the work of {w.blocks} evenly over the ranks, or let the root use the nonblocking form of {w.operation} and do other work meanwhile"),
+           "{w.spread}, or let the root use the nonblocking form of {w.operation} and do other work meanwhile"),
   duration = w.duration,
   saving = w.avoidable );
 
@@ -43424,7 +43454,7 @@ declare problem for wait_at_create parameters (
   description = "{w.operation} " + if(w.operation_call = 'MPI_File_close', "closes a file", if(w.operation_call = 'MPI_File_open', "opens a file", "makes a communicator or window"))
                 + " with all ranks: {w.waiting_ranks} came before {w.late_ranks}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": calling it where all arrive together"),
-  advice = if(w.operation_call = 'MPI_File_close', if(w.blocks_count = 0, "close it where all ranks arrive together", "spread the work of {w.blocks} evenly over the ranks"),
+  advice = if(w.operation_call = 'MPI_File_close', if(w.blocks_count = 0, "close it where all ranks arrive together", "{w.spread}"),
            if(w.blocks_count = 0, "make it once, where all ranks arrive together",
               "call {w.operation} once, ahead of {w.blocks}, or spread that work evenly over the ranks")),
   duration = w.duration,
@@ -43611,7 +43641,7 @@ declare problem for late_sender parameters (
   description = "The receive ({w.operation}) was ready before the message was sent ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
   verdict = if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), "",
                "{w.waiting_ranks} waited in {w.operation} for messages of {w.late_others}"
-               + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them earlier"),
+               + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them earlier, if possible,"),
   advice = if(w.blocks_count > 0 and w.sends_after_work and not (w.earlier_known and w.earlier_share < 2 %), "call {w.cause} before {w.blocks} if the message does not depend on it, or ",
            if(w.blocks_count > 0, "make {w.blocks} shorter" + if(2 * w.top_inherited > w.top_duration, "", " on {w.late_ranks}") + ", or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", ""))))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}",
@@ -43622,11 +43652,11 @@ declare problem for late_sender parameters (
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
 # would travel while all work. What that saves is known from the virtual clocks; at most, if ranks also wait until nonblocking sends are
 # done: where the library sends large messages only inside calls, they wait for each other's next call. Where evening out the work saves
-# much more, that is the problem.
+# more, that is the problem.
 declare composite event send_after_work member ( wait as w )
   when w.pattern = 'late_sender' and w.lead = 'even' and w.earlier_share >= 2 % and w.earlier_in_turn >= 50 %
        and w.earlier_indirect <= 50 % and w.top_kind != 'waiting'
-       and (w.longer_share < 50 % or 2 * w.earlier_saving >= w.above_mean);
+       and (w.longer_share < 50 % or w.earlier_saving >= 90 % * w.above_mean);
 declare problem for send_after_work parameters (
   name = "send_after_work",
   instead_of = "late_sender, wrong_order, serialised_pipeline, slow_block, work_in_turn",
@@ -43636,7 +43666,8 @@ declare problem for send_after_work parameters (
             + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
             + ": calling {w.earlier_sends} ahead of it, if the messages do not depend on it,"),
   advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + " if the messages do not depend on it"
-           + if(w.nonblocking, " (large ones may leave only while both ranks are inside MPI)", ""),
+           + if(w.nonblocking, " (large ones may leave only while both ranks are inside MPI)", "")
+           + if(w.longer_share >= 50 %, "; or even out that code from visit to visit", ""),
   duration = w.duration, saving = w.earlier_saving, predicted = not w.nonblocking );
 
 declare composite event late_receiver member ( wait as w ) when w.pattern = 'late_receiver';
@@ -43693,11 +43724,11 @@ declare problem for pipeline parameters (
   root = "{w.top} {w.top_place}",
   description = "{percent(w.indirect / w.duration)} of this wait was handed on: {w.late_ranks} had waited in the same way before
                  they could call {w.cause}.",
-  verdict = if(w.late_others = 'one another' and min(w.indirect, w.avoidable) < w.noise, "",
+  verdict = if(w.in_turn >= 95 % and min(w.indirect, w.avoidable) < w.noise, "",
                "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, which had waited in the same way: "
-               + if(w.late_others = 'one another', "if a rank can begin with a part of what it waits for, which is not known, ", "")
+               + if(w.in_turn >= 95 %, "if a rank can begin with a part of what it waits for, which is not known, ", "")
                + "handing on smaller pieces of {w.blocks}"),
-  advice = if(w.late_others = 'one another', "make {w.blocks} shorter; if a rank can begin with a part of what it waits for (not if it is a token), ", "") + "cut {w.blocks} into smaller pieces and call {w.cause} after each, so that {w.waiting_ranks} can begin while
+  advice = if(w.in_turn >= 95 %, "make {w.blocks} shorter; if a rank can begin with a part of what it waits for (not if it is a token), ", "") + "cut {w.blocks} into smaller pieces and call {w.cause} after each, so that {w.waiting_ranks} can begin while
             {w.late_ranks} still work",
   duration = w.duration, saving = min(w.indirect, w.avoidable) );
 
@@ -43751,7 +43782,7 @@ declare problem for wait_at_fence parameters (
   description = "{w.operation} holds all ranks of the window: {w.waiting_ranks} came before {w.late_ranks} and waited.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": MPI_Win_post and MPI_Win_start with the ranks that exchange data"),
   advice = if(w.blocks_count = 0, "replace {w.operation} by MPI_Win_post and MPI_Win_start with the ranks that exchange data",
-           "spread the work of {w.blocks} evenly over the ranks, or replace {w.operation} by MPI_Win_post and MPI_Win_start with the ranks that exchange data"),
+           "{w.spread}, or replace {w.operation} by MPI_Win_post and MPI_Win_start with the ranks that exchange data"),
   duration = w.duration,
   saving = w.avoidable );
 
@@ -43977,7 +44008,7 @@ declare problem for thread_barrier parameters (
   name = "thread_barrier",
   description = "{w.waiting_ranks} came to {w.operation} before {w.late_others} and waited there.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together"),
-  advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "spread the work of {w.blocks} evenly over the threads, or let them go on without each other if no data depends on {w.operation}"),
+  advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "{w.spread}, or let them go on without each other if no data depends on {w.operation}"),
   duration = w.duration,
   saving = if(w.threads > 1, max(w.avoidable * (1 - 1 / w.threads), w.balanced), w.avoidable) );
 
@@ -67105,6 +67136,58 @@ class record_cursor {
 
 #endif
 
+// ---- whywait/data/analysis/recent.hpp
+#ifndef WHYWAIT_DATA_ANALYSIS_RECENT_HPP
+#define WHYWAIT_DATA_ANALYSIS_RECENT_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace data {
+
+/// Key of a region of an object, alone or together with a peer. Cheap to compute (two multiplications), good enough for a
+/// table that checks all of it.
+inline core::stable_key region_key(std::uint32_t object, const region& r) noexcept {
+  const std::uint64_t shape = r.list != nullptr ? reinterpret_cast<std::uintptr_t>(r.list) : r.stride ^ (r.piece << 32);
+  return core::combine(core::combine(r.begin, r.end ^ (static_cast<std::uint64_t>(object) << 40)), shape);
+}
+
+/// A cache of what happened last to a region: a table of fixed size in which a new entry replaces another one when all eight
+/// slots that it may use are taken. So a lookup that fails does not prove that nothing happened.
+template <class Value, std::size_t Slots>
+class recent {
+ public:
+  static_assert((Slots & (Slots - 1)) == 0 && Slots >= 8, "a power of two");
+
+  /// The value of `key`, which is not 0; a fresh one, if it was not known. Valid until the next call.
+  Value& operator[](core::stable_key key) {
+    if (slots_.empty()) slots_.resize(Slots);
+    for (std::size_t i = 0; i != 8; ++i) {
+      slot& s = slots_[(key + i) & (Slots - 1)];
+      if (s.key == key) return s.value;
+      if (s.key != 0) continue;
+      s.key = key;
+      return s.value;
+    }
+    slot& s = slots_[(key + (++victim_ & 7)) & (Slots - 1)];
+    s = {key, {}};
+    return s.value;
+  }
+
+ private:
+  struct slot {
+    core::stable_key key = 0;
+    Value value{};
+  };
+  base::pod_vector<slot> slots_;
+  std::size_t victim_ = 0;
+};
+
+}  // namespace data
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/data/analysis/holdings.hpp
 #ifndef WHYWAIT_DATA_ANALYSIS_HOLDINGS_HPP
 #define WHYWAIT_DATA_ANALYSIS_HOLDINGS_HPP
@@ -67145,6 +67228,7 @@ class holdings {
   /// Restarts the stamps; whether earlier data has changed is unknown afterwards.
   void forget_stamps() {
     for (ownership& o : owned_) o.forget_stamps();
+    copies_ = {};
     stamp_ = 0;
   }
 
@@ -67164,18 +67248,25 @@ class holdings {
     owned_[r.object].assign(part, {produced_[r.site], 0, ++stamp_, 0, false});
   }
 
-  /// The destination's bytes are in the state of the source's: packing and unpacking move data, they do not make it.
-  /// False if the regions make no pair.
+  /// The destination's bytes are in the state of the source's: packing and unpacking move data, they do not make it. A copy that is made
+  /// again, where neither side has changed, changes nothing. False if the regions make no pair.
   bool copy(const core::data_record& from, const core::data_record& to) {
     if (from.op != core::data_op::copy_from || from.object == 0) return false;
     const region source = region_of(from, owned_[from.object].bytes()), target = region_of(to, owned_[to.object].bytes());
+    copied& before = copies_[core::combine(region_key(from.object, source), region_key(to.object, target))];
+    const std::uint32_t stamp = owned_[from.object].look(source).state.stamp;
+    if (stamp != 0 && before.from == stamp && before.to == owned_[to.object].look(target).state.stamp) {
+      owned_[from.object].read(source, [](std::uint64_t, const byte_state&) {});
+      return true;
+    }
     const bool carries = rank_->objects[to.object].buffer, carried = rank_->objects[from.object].buffer;
     const std::uint32_t name = carries && !carried ? name_of(from.object, source) : 0;
     runs_.clear();
+    before = {stamp, ++stamp_};
     owned_[from.object].visit(source, [&](std::uint64_t begin, std::uint64_t end, const byte_state& s) {
       byte_state moved = s;
       moved.data = !carries ? 0 : carried ? s.data : name;
-      moved.stamp = ++stamp_;
+      moved.stamp = stamp_;
       if (moved.unread && moved.from.kind() == origin_kind::relay) {
         use_of(from.object, moved.from.number()).arrived -= static_cast<std::int64_t>(end - begin);
         use_of(to.object, moved.from.number()).arrived += static_cast<std::int64_t>(end - begin);
@@ -67253,6 +67344,10 @@ class holdings {
     byte_state state;
   };
 
+  struct copied {
+    std::uint32_t from = 0, to = 0;  ///< the newest stamps of both sides after a copy
+  };
+
   use& use_of(std::uint32_t object, std::uint32_t c) {
     base::pod_vector<use>& list = uses_[object];
     if (list.size() <= c) list.resize(c + 1);
@@ -67261,66 +67356,15 @@ class holdings {
 
   const rank_data* rank_;
   class_table* classes_;
-  base::vector<ownership> owned_;                ///< by object
-  base::pod_vector<std::uint8_t> reads_recorded_;    ///< by object
-  base::vector<base::pod_vector<use>> uses_;         ///< by object and class
-  base::pod_vector<origin> produced_;                ///< by site
-  base::pod_vector<data_name> data_;                 ///< [0] is unused
+  base::vector<ownership> owned_;  ///< by object
+  base::pod_vector<std::uint8_t> reads_recorded_;  ///< by object
+  base::vector<base::pod_vector<use>> uses_;  ///< by object and class
+  base::pod_vector<origin> produced_;  ///< by site
+  base::pod_vector<data_name> data_;  ///< [0] is unused
   base::key_map data_numbers_;
   base::pod_vector<byte_run> runs_;
+  recent<copied, 1024> copies_;  ///< by regions of both sides
   std::uint32_t stamp_ = 0;
-};
-
-}  // namespace data
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/data/analysis/recent.hpp
-#ifndef WHYWAIT_DATA_ANALYSIS_RECENT_HPP
-#define WHYWAIT_DATA_ANALYSIS_RECENT_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace data {
-
-/// Key of a region of an object, alone or together with a peer. Cheap to compute (two multiplications), good enough for a
-/// table that checks all of it.
-inline core::stable_key region_key(std::uint32_t object, const region& r) noexcept {
-  const std::uint64_t shape = r.list != nullptr ? reinterpret_cast<std::uintptr_t>(r.list) : r.stride ^ (r.piece << 32);
-  return core::combine(core::combine(r.begin, r.end ^ (static_cast<std::uint64_t>(object) << 40)), shape);
-}
-
-/// A cache of what happened last to a region: a table of fixed size in which a new entry replaces another one when all eight
-/// slots that it may use are taken. So a lookup that fails does not prove that nothing happened.
-template <class Value, std::size_t Slots>
-class recent {
- public:
-  static_assert((Slots & (Slots - 1)) == 0 && Slots >= 8, "a power of two");
-
-  /// The value of `key`, which is not 0; a fresh one, if it was not known. Valid until the next call.
-  Value& operator[](core::stable_key key) {
-    if (slots_.empty()) slots_.resize(Slots);
-    for (std::size_t i = 0; i != 8; ++i) {
-      slot& s = slots_[(key + i) & (Slots - 1)];
-      if (s.key == key) return s.value;
-      if (s.key != 0) continue;
-      s.key = key;
-      return s.value;
-    }
-    slot& s = slots_[(key + (++victim_ & 7)) & (Slots - 1)];
-    s = {key, {}};
-    return s.value;
-  }
-
- private:
-  struct slot {
-    core::stable_key key = 0;
-    Value value{};
-  };
-  base::pod_vector<slot> slots_;
-  std::size_t victim_ = 0;
 };
 
 }  // namespace data
@@ -72734,7 +72778,7 @@ class communication_writer {
     for (const communication_problem_entry& p : c.problems) {
       paragraph(base::printable(p.text), 8);
       paragraph("try: " + base::printable(p.advice) +
-                    (p.saving_seconds > 0 ? " (saves at most " + base::duration(p.saving_seconds) + ")" : ""),
+                    (p.saving_seconds > 0 ? " (saves at most " + base::duration(p.saving_seconds) + " of rank time)" : ""),
                 8, 5);
     }
   }

@@ -61,15 +61,23 @@ inline std::string between_text(const named_block& b) {
 
 /// Whether the problem is that ranks are late in turn. That one of them is late more often may be nearly as much of it, and has priority.
 inline bool is_in_turn(const rules::finding& f) noexcept { return f.problem == "slow_block" || f.problem == "work_in_turn"; }
-/// Whether calls of MPI in between would help, whatever the late rank runs.
-inline bool is_of_progress(const rules::finding& f) noexcept { return f.problem == "wait_for_progress"; }
 constexpr double far_from = 1.3, far_more = 3;  ///< times as much: more than nearly; so much that the other hardly counts
 
+/// How many times as much as dividing the work a pattern of waits has to save beside it. Whatever the late rank runs, calls of MPI in
+/// between let messages pass, and threads that are awaited to their end are known to run it; an earlier send may be impossible.
+inline double more_than_known(const rules::finding& f) noexcept {
+  if (f.problem == "join" || f.problem == "wait_for_progress") return far_from;
+  return f.problem == "late_sender" ? 2 : far_more;
+}
+/// Whether another order of calls helps without another division of the work.
+inline bool is_of_order(const rules::finding& f) noexcept {
+  return f.problem == "wait_for_progress" || f.problem == "late_sender";
+}
+
 /// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. A block that is to
-/// be balanced has no other verdict that saves less, and none of a pattern but progress; another order of the threads is another remedy. `least`: seconds that a verdict saves. `known`:
-/// what the best one about a cause saves, beside which a pattern has to save far more; less of progress, and of threads that are
-/// awaited to their end, of which it is known what they run. `covering`: findings whose root, a rank,
-/// has a verdict of its own.
+/// be balanced has no other verdict that saves less, and none of a pattern that another order of calls does not change; another order
+/// of the threads is another remedy. `least`: seconds that a verdict saves. `known`: what the best one about a cause saves, beside
+/// which a pattern has to save far more. `covering`: findings whose root, a rank, has a verdict of its own.
 inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings,
                          const explain::outcome& found, double run, bool of_pattern, double least, double known,
                          const base::vector<rules::finding>& covering = {}) {
@@ -77,7 +85,7 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
     const core::stable_key top = top_block(f, found);
     const auto same = [&](const verdict_entry& v) {
       return v.piece != 0 && v.piece == top &&
-             ((of_pattern && !is_of_progress(f)) ||
+             ((of_pattern && !is_of_order(f)) ||
               (v.saving_seconds * (is_in_turn(f) && !v.at_least ? far_from : 1) >= f.saving && f.problem != "no_overlap"));
     };
     if (std::any_of(all.begin(), all.end(), same)) return true;
@@ -94,8 +102,7 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
   for (const rules::finding& f : findings) {
     if (covered(f)) continue;
     if (f.verdict.empty() || !f.matters || f.of_pattern != of_pattern || f.saving < least_share * run) continue;
-    const bool near = f.problem == "join" || is_of_progress(f);
-    if (f.saving < std::max(least, known * (near ? far_from : far_more)) || about_holder(f)) continue;
+    if (f.saving < std::max(least, known * more_than_known(f)) || about_holder(f)) continue;
     if (std::any_of(all.begin(), all.end(), [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
     verdict_entry v;
     v.problem = f.problem;
@@ -109,10 +116,13 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
 }
 
 /// Whether a rule has a better verdict than that one rank takes longer in one block: about this rank, or about this block. Which thread of
-/// a team runs tasks, or code for all, does not matter.
-inline bool rule_replaces(const explain::balance_answer& b, const explain::outcome& found, const rules::evaluation& said) {
+/// a team runs tasks, or code for all, does not matter. `in_turn`: what evening out the block saves if now one rank takes longer, now
+/// another, in seconds; 0: it is one rank.
+inline bool rule_replaces(const explain::balance_answer& b, const explain::outcome& found, const rules::evaluation& said,
+                          double in_turn = 0) {
   const auto replaces = [&](const rules::finding& f) {
     if (f.verdict.empty() || !f.matters || f.of_pattern) return false;
+    if (in_turn > 0) return is_in_turn(f) && far_from * f.saving >= in_turn;
     if (f.problem == "single_work" || f.problem == "large_tasks") return explains(b.piece, f, found);
     if (f.saving < base::seconds_of(b.saving_ns) * (is_in_turn(f) && !b.moves ? far_from : 1)) return false;
     if (f.root == base::rank_text(b.rank, b.thread)) return true;
@@ -287,8 +297,9 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
       drowned = true;
       continue;
     }
+    if (ranks_in_turn && rule_replaces(b, found, said, even)) continue;
     const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
-    if (b.after && nearly_all && !computes_more(b, said)) continue;
+    if (b.after && !computes_more(b, said)) continue;
     v.saving_seconds = (in_turn && !b.moves) || ranks_in_turn ? even : saving;
     const bool progress = rules::delays_progress(b.piece, found);
     v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && !(progress && divided) &&

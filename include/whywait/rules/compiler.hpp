@@ -44,12 +44,10 @@ class compiler {
     for (const std::size_t i : settings_) setting(syntax_.declarations[i]);
     for (const std::size_t i : order_)
       if (!gone_[i]) event(i);
-    for (const std::size_t i : problems_)
-      if (!gone_[i]) {
-        const declaration& d = syntax_.declarations[i];
-        const std::uint32_t of = type_named(d.name);
-        if (of != knowledge::none) problem_compiler(out_, syntax_).compile(d, of, built_in_[d.where.source]);
-      }
+    for (const std::size_t last : problems_) {
+      std::size_t i = gone_[last] ? declaration_names::none : last;
+      while (i != declaration_names::none && !problem(i)) i = replaces_[i];
+    }
     return std::move(out_);
   }
 
@@ -60,6 +58,7 @@ class compiler {
     const declaration& d = syntax_.declarations[index];
     gone_.resize(syntax_.declarations.size(), false);
     state_.resize(syntax_.declarations.size(), 0);
+    replaces_.resize(syntax_.declarations.size(), declaration_names::none);
     switch (d.kind) {
       case kind::simple:
       case kind::own:
@@ -73,8 +72,9 @@ class compiler {
         const std::size_t found = problem_named_.find(name);
         if (found != declaration_names::none) {
           if (syntax_.declarations[found].where.source == source)
-            out_.log.report(code::duplicate, d.where, {"a problem '", name, "' is declared above already"});
+            return out_.log.report(code::duplicate, d.where, {"a problem '", name, "' is declared above already"});
           gone_[found] = true;
+          replaces_[index] = found;
         }
         problem_named_.put(index);
         problems_.push_back(index);
@@ -129,7 +129,7 @@ class compiler {
         out_.log.report(code::duplicate, d.name.where, {"an event '", name, "' is declared above already"});
         return;
       }
-      if (other.kind == kind::own && d.kind == kind::own && !same_own(other, d)) {
+      if (other.kind == kind::own && d.kind == kind::own && !same_parameters(syntax_, other, d)) {
         out_.log.report(code::clash, d.name.where,
                         {"the own event '", name, "' has other parameters in ", out_.log.source(other.where.source).name});
         return;
@@ -139,15 +139,6 @@ class compiler {
     removed_.drop(name);
     event_named_.put(index);
     order_.push_back(index);
-  }
-
-  bool same_own(const declaration& a, const declaration& b) const {
-    if (a.parameters.size() != b.parameters.size()) return false;
-    for (std::size_t i = 0; i < a.parameters.size(); ++i)
-      if (a.parameters[i].name.text != b.parameters[i].name.text ||
-          syntax_.nodes[a.parameters[i].value].text != syntax_.nodes[b.parameters[i].value].text)
-        return false;
-    return true;
   }
 
   void unknown_event(const name_at& name) {
@@ -372,6 +363,12 @@ class compiler {
     out_.composites.push_back(std::move(rule));
   }
 
+  bool problem(std::size_t index) {
+    const declaration& d = syntax_.declarations[index];
+    const std::uint32_t of = type_named(d.name);
+    return of != knowledge::none && problem_compiler(out_, syntax_).compile(d, of, built_in_[d.where.source]);
+  }
+
   void setting(const declaration& d) {
     if (d.name.text == "threshold") {
       problem_compiler(out_, syntax_).share(d.when, out_.threshold);
@@ -388,6 +385,7 @@ class compiler {
   base::pod_vector<bool> gone_;            ///< by declaration: whether it was replaced or removed
   base::pod_vector<unsigned char> state_;  ///< by declaration: 0 not compiled, 1 being compiled, 2 done
   base::pod_vector<std::size_t> order_, problems_, settings_;
+  base::pod_vector<std::size_t> replaces_;  ///< by declaration: the problem of the same name, or none
   declaration_names event_named_{syntax_}, problem_named_{syntax_};
   declaration_names removed_{syntax_};  ///< removed or erroneous events; their uses are not reported
   int nested_ = 0;

@@ -66,6 +66,16 @@ class declaration_names {
   base::pod_vector<std::size_t> list_;
 };
 
+/// Whether two own events have the same parameters, of the same types.
+inline bool same_parameters(const syntax& of, const declaration& a, const declaration& b) noexcept {
+  if (a.parameters.size() != b.parameters.size()) return false;
+  for (std::size_t i = 0; i < a.parameters.size(); ++i)
+    if (a.parameters[i].name.text != b.parameters[i].name.text ||
+        of.nodes[a.parameters[i].value].text != of.nodes[b.parameters[i].value].text)
+      return false;
+  return true;
+}
+
 }  // namespace rules
 }  // namespace v0
 }  // namespace whywait

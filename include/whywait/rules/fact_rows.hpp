@@ -245,6 +245,10 @@ class fact_maker {
     if (locked) balanced_ns = 0;  // others cannot run it at the same time
     if (shapes_.of_service(e, found_.longest_ns)) avoidable = balanced_ns = 0;
     // Evened out, the block makes another rank late by 1 % of the run or more, which has more of other code.
+    const bool handed_on = !terms.empty() && 2 * terms[0]->inherited_ns > terms[0]->total_ns;
+    const bool marked_wait = used > 0 && kinds[0] == std::string_view("waiting");  // which cannot be shared out
+    if (used > 0 && bounds_.spreads_work(e.why) && !handed_on && !marked_wait)
+      avoidable = std::min(avoidable, bounds_.by_balance());
     const explain::balance_answer* const evened = used > 0 && bounds_.spreads_work(e.why) ? balance_of(*terms[0]) : nullptr;
     if (evened != nullptr && 100 * evened->saving_ns < -found_.longest_ns) avoidable = balanced_ns;
     w.time("shorter", std::max(avoidable, balanced_ns));
@@ -260,11 +264,16 @@ class fact_maker {
     w.time("in_transfer", transfer).time("in_marked_waits", marked);
     const std::string guilty = late_text(e), waiting = waiting_text(e);
     w.set("late_others", guilty == waiting ? "one another" : guilty);
-    const bool handed_on = !terms.empty() && 2 * terms[0]->inherited_ns > terms[0]->total_ns;
-    w.set("because", used == 0   ? std::string()
-                     : handed_on ? base::joined({", which had waited for others because of ", blocks,
-                                                 ": making it shorter or beginning sooner"})
-                                 : base::joined({" because of ", blocks, ": evening that out"}));
+    w.set("because", used == 0     ? std::string()
+                     : handed_on   ? base::joined({", which had waited for others because of ", blocks,
+                                                   ": making it shorter or beginning sooner"})
+                     : marked_wait ? base::joined({" because of ", blocks, ": making it shorter"})
+                                   : base::joined({" because of ", blocks, ": evening that out"}));
+    w.set("spread",
+          base::joined({marked_wait ? "make " : "spread the work of ", blocks, marked_wait ? " shorter" : " evenly over the ",
+                        marked_wait           ? ""
+                        : within_ranks(e.why) ? "threads"
+                                              : "ranks"}));
     w.set("late_ranks", guilty).set("late_ranks_count", late_count).set("late_rank", late_rank);
     w.set("waiting_ranks", waiting)
         .set("waiting_ranks_count", waiting_count)

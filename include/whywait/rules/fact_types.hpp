@@ -48,7 +48,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "
        "waiting_ranks top top_kind top_unit top_place top_branch lead excess code_thread code_nouns earlier_sends "
        "earlier_ranks "
-       "late_others because turns turns_other;"
+       "late_others because spread turns turns_other;"
        "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration without_saving turns_saving "
        "indirect "
        "unexplained "

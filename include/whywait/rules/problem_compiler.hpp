@@ -18,17 +18,18 @@ class problem_compiler {
  public:
   problem_compiler(knowledge& out, const syntax& from) : out_(out), syntax_(from) {}
 
-  /// Checks a declaration about an event type and adds its rule.
-  void compile(const declaration& d, std::uint32_t event, bool built_in) {
+  /// Checks a declaration about an event type and adds its rule. False: it has an error.
+  bool compile(const declaration& d, std::uint32_t event, bool built_in) {
     problem_rule rule;
     rule.source = d.where.source;
     rule.built_in = built_in;
     rule.type = event;
     const event_type& t = out_.types[rule.type];
     scope names;
-    names.subject = "composite event";
     names.rows.push_back({"", &t.columns, t.columns.size()});
-    if (t.source == event_source::composite || t.source == event_source::gathered)
+    const bool of_members = t.source == event_source::composite || t.source == event_source::gathered;
+    if (of_members) names.subject = "composite event";
+    if (of_members)
       for (const auto& m : t.members)
         names.rows.push_back({m.first, &out_.types[m.second].columns, out_.types[m.second].columns.size()});
     expression_compiler expressions(out_, syntax_);
@@ -91,6 +92,7 @@ class problem_compiler {
         good = false;
       }
     if (good) out_.problems.push_back(std::move(rule));
+    return good;
   }
 
   /// A constant share: 2 %, 0.02.

@@ -139,8 +139,8 @@ TEST_CASE("a chain names the block that began it and the inherited time") {
   e.causers = {{1, 0, 7 * second}};
   CHECK(text(outcome({e}, 3), facts(3)) == R"(whywait · 3 ranks · 12.4 s · 19 % of rank time is waiting (7.00 s)
   rank 2 waited in MPI_Recv (halo.cpp:142) for messages of rank 1, which come
-  after compute_interior and update: sending them earlier would shorten the run
-  by up to 7.0 s of 12 s
+  after compute_interior and update: sending them earlier, if possible, would
+  shorten the run by up to 7.0 s of 12 s
 
  1  late sender  7.00 s  100 % of the waiting, 1 wait
     MPI_Recv in exchange (halo.cpp:142)  <-  MPI_Send in exchange (halo.cpp:131)
@@ -182,8 +182,8 @@ TEST_CASE("a program without marks is described by its MPI calls") {
         R"(whywait · 2 ranks · 2.00 s · 25 % of rank time is waiting (1.00 s)
   ranks 0 and 1 waited in MPI_Waitall (app+0x2301) for messages of one another,
   which come after the code between MPI_Waitall (app+0x2301) and MPI_Send
-  (halo.cpp:131): sending them earlier would shorten the run by up to 500 ms of
-  2.0 s
+  (halo.cpp:131): sending them earlier, if possible, would shorten the run by up
+  to 500 ms of 2.0 s
 
  1  late sender  1.00 s  100 % of the waiting, 3 waits, longest 500 ms
     MPI_Waitall in app::step<...> (app+0x2301)

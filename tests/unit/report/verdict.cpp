@@ -136,6 +136,12 @@ TEST_CASE("what balancing saves is a lower bound where the imbalance moves from 
   const std::string code = "compute_interior (halo.cpp:88): ";
   CHECK(first_sentence(with({b})) ==
         "rank 3 takes longer now and then in " + code + "evening that out would shorten the run by up to 2.4 s of 10 s");
+  for (const double saving :
+       {1.8, 1.9}) {  // a rule about ranks that are late in turn says it better if it saves nearly as much
+    rules::evaluation said;
+    said.problems.push_back(finding_of("ranks 0-3 are late in turn: evening it out", saving, {}, "slow_block"));
+    CHECK(with({b}, said).verdict.size() == (saving > 1.85 ? 1 : 2));
+  }
   b.saving_ns = 3 * second;  // more than others waited for the block on average
   CHECK(first_sentence(with({b})) == "rank 3 takes 3.0 times as long as the others in " + code +
                                          "balancing it would shorten the run by at least 3.0 s of 10 s");
@@ -169,6 +175,8 @@ TEST_CASE("progress is another remedy than dividing the code that delays it") {
   CHECK(verdicts(2.0, "wait_for_progress")[0].problem == "wait_for_progress");
   CHECK(verdicts(1.9, "wait_for_progress").size() == 1);
   CHECK(verdicts(2.0, "late_receiver").size() == 1);
+  CHECK(verdicts(2.9, "late_sender").size() == 1);
+  CHECK(verdicts(3.0, "late_sender").size() == 2);
 }
 
 TEST_CASE("a verdict needs 2 % of the run and 5 % more than the others") {

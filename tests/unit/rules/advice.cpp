@@ -605,6 +605,27 @@ TEST_CASE("code that is late in turn is joined where ranks end it in other lines
   CHECK(above("another") == "150 ms");
 }
 
+TEST_CASE("evening out code of some ranks saves no more than dividing all work, and a marked wait cannot be divided") {
+  auto o = sample::outcome({sample::wait(pattern::wait_at_nxn, sample::allreduce, sample::allreduce,
+                                         {term(sample::compute, 900, 0, 100, 0, 900, 0)})});
+  o.total_ns = o.longest_ns = 2000 * sample::ms;
+  o.efficiency.parallel = 0.9;
+  rules::program_facts program;
+  program.useful_known = true;
+  const auto said = [&] {
+    return rules::evaluate(sample::knowledge(), o, 4, sample::names(), program,
+                           [](rules::event_store&, rules::trouble&, auto&) {})
+        .waits[0]
+        .list.at(0);
+  };
+  CHECK(said().saving == doctest::Approx(0.2));
+  CHECK(contains(said().advice, "spread the work of compute_interior evenly over the ranks"));
+  o.meanings = {{sample::compute, sample::explain::block_kind::waiting, sample::compute, 0}};
+  CHECK(said().saving > 0.2);
+  CHECK(contains(said().advice, "make compute_interior shorter"));
+  CHECK(contains(said().verdict, " because of compute_interior: making it shorter"));
+}
+
 TEST_CASE("whether visits on the critical path are longer, or more of them, is known") {
   auto o = sample::outcome({late_sender()});
   const rules::knowledge k = sample::knowledge(

@@ -161,3 +161,31 @@ TEST_CASE("a wrong rule keeps the one it would have replaced") {
   for (const auto& p : known.problems) found = found || (p.name == "late_sender" && p.built_in);
   CHECK(found);
 }
+
+TEST_CASE("so does one whose expressions are wrong, and a second rule of the same name in one text") {
+  const auto source_of = [](const rules::knowledge& known, const char* name) {
+    std::string text;
+    for (const auto& p : known.problems)
+      if (p.name == name) text += text.empty() ? known.log.source(p.source).name : std::string(" and another");
+    return text;
+  };
+  rules::compiler all;
+  rules::add_base(all);
+  const std::string once = "declare problem for wait parameters (name = \"late\", duration = duration);";
+  all.add("first", once);
+  all.add("second",
+          "declare problem for wait parameters (name = \"late\", duration = durations);"
+          "declare problem for wait parameters (name = \"late_sender\", duration = durations);");
+  const rules::knowledge known = all.finish();
+  CHECK(known.log.list().size() == 2);
+  CHECK(source_of(known, "late") == "first");
+  CHECK(source_of(known, "late_sender") != "second");
+  CHECK(!source_of(known, "late_sender").empty());
+
+  const rules::knowledge twice =
+      sample::knowledge(once + "declare problem for wait parameters (name = \"late\", duration = 1 s);");
+  CHECK(twice.log.list().size() == 1);
+  int count = 0;
+  for (const auto& p : twice.problems) count += p.name == "late";
+  CHECK(count == 1);
+}

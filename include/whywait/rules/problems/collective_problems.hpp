@@ -16,7 +16,7 @@ declare problem for wait_at_barrier parameters (
   name = "wait_at_barrier",
   description = "{w.waiting_ranks} came to {w.operation} before {w.late_ranks} and waited there.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together" + if(drop = '', "", ", or dropping it,")),
-  advice = if(w.blocks_count > 0, "spread the work of {w.blocks} evenly over the ranks" + if(drop = '', "", ", or {drop}"), if(drop = '', "let all ranks come to {w.operation} together", drop)),
+  advice = if(w.blocks_count > 0, "{w.spread}" + if(drop = '', "", ", or {drop}"), if(drop = '', "let all ranks come to {w.operation} together", drop)),
   duration = w.duration,
   saving = w.avoidable );
 
@@ -27,7 +27,7 @@ declare problem for wait_at_nxn parameters (
   name = "wait_at_nxn",
   description = "All need data of all in {w.operation}: {w.waiting_ranks} came before {w.late_ranks} and waited.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together" + if(form = '', "", ", or its nonblocking form,")),
-  advice = if(w.blocks_count > 0, "spread the work of {w.blocks} evenly over the ranks", if(form = '', "let all ranks come to {w.operation} together", ""))
+  advice = if(w.blocks_count > 0, "{w.spread}", if(form = '', "let all ranks come to {w.operation} together", ""))
            + if(w.blocks_count > 0 and form != '', ", or ", "") + if(form = '', "", "start {form} and do other work until its result is needed"),
   duration = w.duration,
   saving = w.avoidable );
@@ -50,7 +50,7 @@ declare problem for early_reduce parameters (
   description = "The root came to {w.operation} before the others had given their data ({w.late_ranks}).",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": its nonblocking form"),
   advice = if(w.blocks_count = 0, "let the root use the nonblocking form of {w.operation} and do other work meanwhile",
-           "spread the work of {w.blocks} evenly over the ranks, or let the root use the nonblocking form of {w.operation} and do other work meanwhile"),
+           "{w.spread}, or let the root use the nonblocking form of {w.operation} and do other work meanwhile"),
   duration = w.duration,
   saving = w.avoidable );
 
@@ -70,7 +70,7 @@ declare problem for wait_at_create parameters (
   description = "{w.operation} " + if(w.operation_call = 'MPI_File_close', "closes a file", if(w.operation_call = 'MPI_File_open', "opens a file", "makes a communicator or window"))
                 + " with all ranks: {w.waiting_ranks} came before {w.late_ranks}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": calling it where all arrive together"),
-  advice = if(w.operation_call = 'MPI_File_close', if(w.blocks_count = 0, "close it where all ranks arrive together", "spread the work of {w.blocks} evenly over the ranks"),
+  advice = if(w.operation_call = 'MPI_File_close', if(w.blocks_count = 0, "close it where all ranks arrive together", "{w.spread}"),
            if(w.blocks_count = 0, "make it once, where all ranks arrive together",
               "call {w.operation} once, ahead of {w.blocks}, or spread that work evenly over the ranks")),
   duration = w.duration,

@@ -168,7 +168,7 @@ declare problem for thread_barrier parameters (
   name = "thread_barrier",
   description = "{w.waiting_ranks} came to {w.operation} before {w.late_others} and waited there.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together"),
-  advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "spread the work of {w.blocks} evenly over the threads, or let them go on without each other if no data depends on {w.operation}"),
+  advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "{w.spread}, or let them go on without each other if no data depends on {w.operation}"),
   duration = w.duration,
   saving = if(w.threads > 1, max(w.avoidable * (1 - 1 / w.threads), w.balanced), w.avoidable) );
 
