@@ -43652,11 +43652,11 @@ declare problem for late_sender parameters (
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
 # would travel while all work. What that saves is known from the virtual clocks; at most, if ranks also wait until nonblocking sends are
 # done: where the library sends large messages only inside calls, they wait for each other's next call. Where evening out the work saves
-# more, that is the problem.
+# far more, that is the problem.
 declare composite event send_after_work member ( wait as w )
   when w.pattern = 'late_sender' and w.lead = 'even' and w.earlier_share >= 2 % and w.earlier_in_turn >= 50 %
        and w.earlier_indirect <= 50 % and w.top_kind != 'waiting'
-       and (w.longer_share < 50 % or w.earlier_saving >= 90 % * w.above_mean);
+       and (w.longer_share < 50 % or 2 * w.earlier_saving >= w.above_mean);
 declare problem for send_after_work parameters (
   name = "send_after_work",
   instead_of = "late_sender, wrong_order, serialised_pipeline, slow_block, work_in_turn",
@@ -43667,7 +43667,7 @@ declare problem for send_after_work parameters (
             + ": calling {w.earlier_sends} ahead of it, if the messages do not depend on it,"),
   advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + " if the messages do not depend on it"
            + if(w.nonblocking, " (large ones may leave only while both ranks are inside MPI)", "")
-           + if(w.longer_share >= 50 %, "; or even out that code from visit to visit", ""),
+           + if(w.longer_share >= 50 %, "; or even out that code from visit to visit, which would save up to {w.above_mean}", ""),
   duration = w.duration, saving = w.earlier_saving, predicted = not w.nonblocking );
 
 declare composite event late_receiver member ( wait as w ) when w.pattern = 'late_receiver';
@@ -43724,11 +43724,11 @@ declare problem for pipeline parameters (
   root = "{w.top} {w.top_place}",
   description = "{percent(w.indirect / w.duration)} of this wait was handed on: {w.late_ranks} had waited in the same way before
                  they could call {w.cause}.",
-  verdict = if(w.in_turn >= 95 % and min(w.indirect, w.avoidable) < w.noise, "",
+  verdict = if((w.in_turn >= 95 % or w.late_others = 'one another') and min(w.indirect, w.avoidable) < w.noise, "",
                "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, which had waited in the same way: "
-               + if(w.in_turn >= 95 %, "if a rank can begin with a part of what it waits for, which is not known, ", "")
+               + if(w.in_turn >= 95 % or w.late_others = 'one another', "if a rank can begin with a part of what it waits for, which is not known, ", "")
                + "handing on smaller pieces of {w.blocks}"),
-  advice = if(w.in_turn >= 95 %, "make {w.blocks} shorter; if a rank can begin with a part of what it waits for (not if it is a token), ", "") + "cut {w.blocks} into smaller pieces and call {w.cause} after each, so that {w.waiting_ranks} can begin while
+  advice = if(w.in_turn >= 95 % or w.late_others = 'one another', "make {w.blocks} shorter; if a rank can begin with a part of what it waits for (not if it is a token), ", "") + "cut {w.blocks} into smaller pieces and call {w.cause} after each, so that {w.waiting_ranks} can begin while
             {w.late_ranks} still work",
   duration = w.duration, saving = min(w.indirect, w.avoidable) );
 
@@ -54254,7 +54254,7 @@ struct remark_parts {
   bool inherited = true;
   bool average = false;  ///< slower "on average", not "each", as where waits differ in length (wait_entry::uneven)
   bool summed = false;  ///< over kinds of waits, in several of which a visit may count: "more visits", without a number
-  const wait_entry* of = nullptr;  ///< the waits; null: not known. With fewer visits than waits: slower "per wait", or "in all"
+  const wait_entry* of = nullptr;  ///< the waits; null: not known. With fewer visits than waits: slower "in all"
 };
 
 /// The difference between both sides in one block: "same visits, each 1.9 ms slower", "1,200 more visits", "only the
@@ -54282,11 +54282,14 @@ inline std::string remark(const residual_entry& r, const remark_parts& with = {}
   } else if (late > 0 && waiting > 0) {
     const double size = std::fabs(r.visits_seconds()) + std::fabs(r.speed_seconds());
     // Where both sides have taken over the path of a third since they were last aligned, only the difference of their visits is
-    // known (explain::difference): each is then counted once or not at all, so that there may be fewer of them than waits.
+    // known (explain::difference): each is then counted once or not at all, so that there may be fewer of them than waits of the
+    // typical length.
     const bool in_all = !work && with.of != nullptr && std::max(late, waiting) < with.of->count / 2;
-    const bool per_wait = !work && with.of != nullptr && !in_all && late + waiting < with.of->count * 19 / 10;
+    const double visits = static_cast<double>(late + waiting) / 2;
+    const double waits = with.of != nullptr && with.of->typical_seconds > 0 ? with.of->seconds / with.of->typical_seconds : 0;
+    const bool per_wait = !work && !in_all && visits < 0.9 * waits;
     const bool average = with.average || (with.of != nullptr && with.of->uneven(std::max(r.causer_visits, r.waiter_visits)));
-    const double times = in_all ? 1 : per_wait ? static_cast<double>(with.of->count) : static_cast<double>(late + waiting) / 2;
+    const double times = in_all ? 1 : per_wait ? waits : visits;
     const double each = in_all || per_wait ? r.speed_seconds() / times : detail::each_seconds(r, late, waiting);
     const std::string why = slower_words(r.slower, r.speed_ns, each, times);
     std::string slower = base::duration(std::fabs(each), 2) + (each < 0 ? " faster" : " slower");
@@ -67151,6 +67154,11 @@ inline core::stable_key region_key(std::uint32_t object, const region& r) noexce
   return core::combine(core::combine(r.begin, r.end ^ (static_cast<std::uint64_t>(object) << 40)), shape);
 }
 
+/// The stamp of a region of this rank, and what it belongs to on the other side: a stamp, or a hash of the place there.
+struct paired_stamp {
+  std::uint32_t own = 0, other = 0;
+};
+
 /// A cache of what happened last to a region: a table of fixed size in which a new entry replaces another one when all eight
 /// slots that it may use are taken. So a lookup that fails does not prove that nothing happened.
 template <class Value, std::size_t Slots>
@@ -67253,16 +67261,16 @@ class holdings {
   bool copy(const core::data_record& from, const core::data_record& to) {
     if (from.op != core::data_op::copy_from || from.object == 0) return false;
     const region source = region_of(from, owned_[from.object].bytes()), target = region_of(to, owned_[to.object].bytes());
-    copied& before = copies_[core::combine(region_key(from.object, source), region_key(to.object, target))];
+    paired_stamp& before = copies_[core::combine(region_key(from.object, source), region_key(to.object, target))];
     const std::uint32_t stamp = owned_[from.object].look(source).state.stamp;
-    if (stamp != 0 && before.from == stamp && before.to == owned_[to.object].look(target).state.stamp) {
+    if (stamp != 0 && before.other == stamp && before.own == owned_[to.object].look(target).state.stamp) {
       owned_[from.object].read(source, [](std::uint64_t, const byte_state&) {});
       return true;
     }
     const bool carries = rank_->objects[to.object].buffer, carried = rank_->objects[from.object].buffer;
     const std::uint32_t name = carries && !carried ? name_of(from.object, source) : 0;
     runs_.clear();
-    before = {stamp, ++stamp_};
+    before = {++stamp_, stamp};
     owned_[from.object].visit(source, [&](std::uint64_t begin, std::uint64_t end, const byte_state& s) {
       byte_state moved = s;
       moved.data = !carries ? 0 : carried ? s.data : name;
@@ -67344,10 +67352,6 @@ class holdings {
     byte_state state;
   };
 
-  struct copied {
-    std::uint32_t from = 0, to = 0;  ///< the newest stamps of both sides after a copy
-  };
-
   use& use_of(std::uint32_t object, std::uint32_t c) {
     base::pod_vector<use>& list = uses_[object];
     if (list.size() <= c) list.resize(c + 1);
@@ -67363,7 +67367,7 @@ class holdings {
   base::pod_vector<data_name> data_;  ///< [0] is unused
   base::key_map data_numbers_;
   base::pod_vector<byte_run> runs_;
-  recent<copied, 1024> copies_;  ///< by regions of both sides
+  recent<paired_stamp, 4096> copies_;  ///< the newest stamps after a copy, by regions of both sides
   std::uint32_t stamp_ = 0;
 };
 
@@ -67810,10 +67814,6 @@ class transfer_book {
     std::uint32_t data = 0;
     bool known = false;
   };
-  struct received_before {
-    std::uint32_t stamp = 0;
-    std::uint32_t region = 0;  ///< where the sender has it
-  };
 
   static std::int32_t world(const explain::communicator& group, std::int32_t peer) noexcept {
     if (peer < 0 || peer >= group.size) return -1;
@@ -67947,14 +67947,14 @@ class transfer_book {
     sums.hops_sum += hops;
     sums.most_hops = std::max<std::int64_t>(sums.most_hops, hops);
     sums.fan_out = std::max<std::int64_t>(sums.fan_out, t != nullptr ? t->fan_out : 1);
-    received_before& held = held_[core::combine(region_key(r.object, part), static_cast<std::uint32_t>(source))];
+    paired_stamp& held = held_[core::combine(region_key(r.object, part), static_cast<std::uint32_t>(source))];
     const std::uint32_t region = t != nullptr ? t->region : 0;
     if (t != nullptr && t->unchanged != 0) {
       ++sums.unchanged;
       sums.unchanged_bytes += bytes;
       sums.unchanged_ns += time.duration_ns;
       sums.unwritten += t->unwritten;
-      if (held.stamp != 0 && held.region == region && here_.of(r.object).look(part).state.stamp == held.stamp) {
+      if (held.own != 0 && held.other == region && here_.of(r.object).look(part).state.stamp == held.own) {
         ++sums.held;
         sums.held_bytes += bytes;
       }
@@ -67979,7 +67979,7 @@ class transfer_book {
   base::pod_vector<mixed_bytes> mixed_;
   base::key_map link_numbers_, offer_numbers_, mixed_numbers_;
   recent<sent_before, 4096> sent_, sent_to_;
-  recent<received_before, 4096> held_;
+  recent<paired_stamp, 4096> held_;
   core::data_record copied_from_;
   std::uint32_t received_ = 0;  ///< how many peers of the record at hand are done
   std::int64_t unmatched_ = 0, dropped_ = 0;

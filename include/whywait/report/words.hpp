@@ -208,7 +208,7 @@ struct remark_parts {
   bool inherited = true;
   bool average = false;  ///< slower "on average", not "each", as where waits differ in length (wait_entry::uneven)
   bool summed = false;  ///< over kinds of waits, in several of which a visit may count: "more visits", without a number
-  const wait_entry* of = nullptr;  ///< the waits; null: not known. With fewer visits than waits: slower "per wait", or "in all"
+  const wait_entry* of = nullptr;  ///< the waits; null: not known. With fewer visits than waits: slower "in all"
 };
 
 /// The difference between both sides in one block: "same visits, each 1.9 ms slower", "1,200 more visits", "only the
@@ -236,11 +236,14 @@ inline std::string remark(const residual_entry& r, const remark_parts& with = {}
   } else if (late > 0 && waiting > 0) {
     const double size = std::fabs(r.visits_seconds()) + std::fabs(r.speed_seconds());
     // Where both sides have taken over the path of a third since they were last aligned, only the difference of their visits is
-    // known (explain::difference): each is then counted once or not at all, so that there may be fewer of them than waits.
+    // known (explain::difference): each is then counted once or not at all, so that there may be fewer of them than waits of the
+    // typical length.
     const bool in_all = !work && with.of != nullptr && std::max(late, waiting) < with.of->count / 2;
-    const bool per_wait = !work && with.of != nullptr && !in_all && late + waiting < with.of->count * 19 / 10;
+    const double visits = static_cast<double>(late + waiting) / 2;
+    const double waits = with.of != nullptr && with.of->typical_seconds > 0 ? with.of->seconds / with.of->typical_seconds : 0;
+    const bool per_wait = !work && !in_all && visits < 0.9 * waits;
     const bool average = with.average || (with.of != nullptr && with.of->uneven(std::max(r.causer_visits, r.waiter_visits)));
-    const double times = in_all ? 1 : per_wait ? static_cast<double>(with.of->count) : static_cast<double>(late + waiting) / 2;
+    const double times = in_all ? 1 : per_wait ? waits : visits;
     const double each = in_all || per_wait ? r.speed_seconds() / times : detail::each_seconds(r, late, waiting);
     const std::string why = slower_words(r.slower, r.speed_ns, each, times);
     std::string slower = base::duration(std::fabs(each), 2) + (each < 0 ? " faster" : " slower");

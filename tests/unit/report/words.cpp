@@ -148,6 +148,9 @@ TEST_CASE("a block is slower, entered more often, or on one side only") {
   waits.count = 60;
   CHECK(remark(entry(1, 1, 0, 0.24), {true, true, false, false, &waits}) == "same visits, 240 ms slower in all");
   CHECK(remark(entry(2, 1, 0.01, 0.24), {true, true, false, false, &waits}) == "visits 240 ms slower in all");
+  CHECK(remark(entry(40, 40, 0, 0.24), {true, true, false, false, &waits}) == "same visits, each 6.0 ms slower");
+  waits.seconds = 0.24;
+  waits.typical_seconds = 0.004;
   CHECK(remark(entry(40, 40, 0, 0.24), {true, true, false, false, &waits}) == "same visits, 4.0 ms slower per wait");
   CHECK(remark(entry(60, 60, 0, 0.24), {true, true, false, false, &waits}) == "same visits, each 4.0 ms slower");
   CHECK(remark(entry(5, 0, 1, 0)) == "only the late side ran it");

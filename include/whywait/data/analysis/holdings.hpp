@@ -74,16 +74,16 @@ class holdings {
   bool copy(const core::data_record& from, const core::data_record& to) {
     if (from.op != core::data_op::copy_from || from.object == 0) return false;
     const region source = region_of(from, owned_[from.object].bytes()), target = region_of(to, owned_[to.object].bytes());
-    copied& before = copies_[core::combine(region_key(from.object, source), region_key(to.object, target))];
+    paired_stamp& before = copies_[core::combine(region_key(from.object, source), region_key(to.object, target))];
     const std::uint32_t stamp = owned_[from.object].look(source).state.stamp;
-    if (stamp != 0 && before.from == stamp && before.to == owned_[to.object].look(target).state.stamp) {
+    if (stamp != 0 && before.other == stamp && before.own == owned_[to.object].look(target).state.stamp) {
       owned_[from.object].read(source, [](std::uint64_t, const byte_state&) {});
       return true;
     }
     const bool carries = rank_->objects[to.object].buffer, carried = rank_->objects[from.object].buffer;
     const std::uint32_t name = carries && !carried ? name_of(from.object, source) : 0;
     runs_.clear();
-    before = {stamp, ++stamp_};
+    before = {++stamp_, stamp};
     owned_[from.object].visit(source, [&](std::uint64_t begin, std::uint64_t end, const byte_state& s) {
       byte_state moved = s;
       moved.data = !carries ? 0 : carried ? s.data : name;
@@ -165,10 +165,6 @@ class holdings {
     byte_state state;
   };
 
-  struct copied {
-    std::uint32_t from = 0, to = 0;  ///< the newest stamps of both sides after a copy
-  };
-
   use& use_of(std::uint32_t object, std::uint32_t c) {
     base::pod_vector<use>& list = uses_[object];
     if (list.size() <= c) list.resize(c + 1);
@@ -184,7 +180,7 @@ class holdings {
   base::pod_vector<data_name> data_;  ///< [0] is unused
   base::key_map data_numbers_;
   base::pod_vector<byte_run> runs_;
-  recent<copied, 1024> copies_;  ///< by regions of both sides
+  recent<paired_stamp, 4096> copies_;  ///< the newest stamps after a copy, by regions of both sides
   std::uint32_t stamp_ = 0;
 };
 

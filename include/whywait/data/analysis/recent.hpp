@@ -19,6 +19,11 @@ inline core::stable_key region_key(std::uint32_t object, const region& r) noexce
   return core::combine(core::combine(r.begin, r.end ^ (static_cast<std::uint64_t>(object) << 40)), shape);
 }
 
+/// The stamp of a region of this rank, and what it belongs to on the other side: a stamp, or a hash of the place there.
+struct paired_stamp {
+  std::uint32_t own = 0, other = 0;
+};
+
 /// A cache of what happened last to a region: a table of fixed size in which a new entry replaces another one when all eight
 /// slots that it may use are taken. So a lookup that fails does not prove that nothing happened.
 template <class Value, std::size_t Slots>

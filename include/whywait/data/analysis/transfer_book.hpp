@@ -218,10 +218,6 @@ class transfer_book {
     std::uint32_t data = 0;
     bool known = false;
   };
-  struct received_before {
-    std::uint32_t stamp = 0;
-    std::uint32_t region = 0;  ///< where the sender has it
-  };
 
   static std::int32_t world(const explain::communicator& group, std::int32_t peer) noexcept {
     if (peer < 0 || peer >= group.size) return -1;
@@ -355,14 +351,14 @@ class transfer_book {
     sums.hops_sum += hops;
     sums.most_hops = std::max<std::int64_t>(sums.most_hops, hops);
     sums.fan_out = std::max<std::int64_t>(sums.fan_out, t != nullptr ? t->fan_out : 1);
-    received_before& held = held_[core::combine(region_key(r.object, part), static_cast<std::uint32_t>(source))];
+    paired_stamp& held = held_[core::combine(region_key(r.object, part), static_cast<std::uint32_t>(source))];
     const std::uint32_t region = t != nullptr ? t->region : 0;
     if (t != nullptr && t->unchanged != 0) {
       ++sums.unchanged;
       sums.unchanged_bytes += bytes;
       sums.unchanged_ns += time.duration_ns;
       sums.unwritten += t->unwritten;
-      if (held.stamp != 0 && held.region == region && here_.of(r.object).look(part).state.stamp == held.stamp) {
+      if (held.own != 0 && held.other == region && here_.of(r.object).look(part).state.stamp == held.own) {
         ++sums.held;
         sums.held_bytes += bytes;
       }
@@ -387,7 +383,7 @@ class transfer_book {
   base::pod_vector<mixed_bytes> mixed_;
   base::key_map link_numbers_, offer_numbers_, mixed_numbers_;
   recent<sent_before, 4096> sent_, sent_to_;
-  recent<received_before, 4096> held_;
+  recent<paired_stamp, 4096> held_;
   core::data_record copied_from_;
   std::uint32_t received_ = 0;  ///< how many peers of the record at hand are done
   std::int64_t unmatched_ = 0, dropped_ = 0;

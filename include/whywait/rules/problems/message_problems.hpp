@@ -26,11 +26,11 @@ declare problem for late_sender parameters (
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
 # would travel while all work. What that saves is known from the virtual clocks; at most, if ranks also wait until nonblocking sends are
 # done: where the library sends large messages only inside calls, they wait for each other's next call. Where evening out the work saves
-# more, that is the problem.
+# far more, that is the problem.
 declare composite event send_after_work member ( wait as w )
   when w.pattern = 'late_sender' and w.lead = 'even' and w.earlier_share >= 2 % and w.earlier_in_turn >= 50 %
        and w.earlier_indirect <= 50 % and w.top_kind != 'waiting'
-       and (w.longer_share < 50 % or w.earlier_saving >= 90 % * w.above_mean);
+       and (w.longer_share < 50 % or 2 * w.earlier_saving >= w.above_mean);
 declare problem for send_after_work parameters (
   name = "send_after_work",
   instead_of = "late_sender, wrong_order, serialised_pipeline, slow_block, work_in_turn",
@@ -41,7 +41,7 @@ declare problem for send_after_work parameters (
             + ": calling {w.earlier_sends} ahead of it, if the messages do not depend on it,"),
   advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + " if the messages do not depend on it"
            + if(w.nonblocking, " (large ones may leave only while both ranks are inside MPI)", "")
-           + if(w.longer_share >= 50 %, "; or even out that code from visit to visit", ""),
+           + if(w.longer_share >= 50 %, "; or even out that code from visit to visit, which would save up to {w.above_mean}", ""),
   duration = w.duration, saving = w.earlier_saving, predicted = not w.nonblocking );
 
 declare composite event late_receiver member ( wait as w ) when w.pattern = 'late_receiver';
@@ -98,11 +98,11 @@ declare problem for pipeline parameters (
   root = "{w.top} {w.top_place}",
   description = "{percent(w.indirect / w.duration)} of this wait was handed on: {w.late_ranks} had waited in the same way before
                  they could call {w.cause}.",
-  verdict = if(w.in_turn >= 95 % and min(w.indirect, w.avoidable) < w.noise, "",
+  verdict = if((w.in_turn >= 95 % or w.late_others = 'one another') and min(w.indirect, w.avoidable) < w.noise, "",
                "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, which had waited in the same way: "
-               + if(w.in_turn >= 95 %, "if a rank can begin with a part of what it waits for, which is not known, ", "")
+               + if(w.in_turn >= 95 % or w.late_others = 'one another', "if a rank can begin with a part of what it waits for, which is not known, ", "")
                + "handing on smaller pieces of {w.blocks}"),
-  advice = if(w.in_turn >= 95 %, "make {w.blocks} shorter; if a rank can begin with a part of what it waits for (not if it is a token), ", "") + "cut {w.blocks} into smaller pieces and call {w.cause} after each, so that {w.waiting_ranks} can begin while
+  advice = if(w.in_turn >= 95 % or w.late_others = 'one another', "make {w.blocks} shorter; if a rank can begin with a part of what it waits for (not if it is a token), ", "") + "cut {w.blocks} into smaller pieces and call {w.cause} after each, so that {w.waiting_ranks} can begin while
             {w.late_ranks} still work",
   duration = w.duration, saving = min(w.indirect, w.avoidable) );
 
