@@ -1879,7 +1879,7 @@ namespace detail {
   use(setting{"WHYWAIT_OUTPUT", "prefix of a path, with %p, %j, %t and %h", "",
               "write the report to prefix.json, prefix.txt and prefix.html"});
   use(setting{"WHYWAIT_FAIL", "conditions, for example efficiency<0.8; waiting>10%", "", "end with status 3 if one holds"});
-  use(setting{"WHYWAIT_MEMORY", "bytes, for example 64M", "64M", "most memory for the records of a rank"});
+  use(setting{"WHYWAIT_MEMORY", "bytes from 64K on, for example 64M", "64M", "most memory for the records of a rank"});
   use(setting{"WHYWAIT_PAUSES", "percent of the program's time, for example 50%", "",
               "most time of all pauses between epochs; parts of the run are then only counted"});
   use(setting{"WHYWAIT_WHATIF", "questions, for example block compute x2; balance", "", "predict the changed run"});
@@ -1938,6 +1938,7 @@ struct settings {
   bool report = true;                          ///< WHYWAIT_REPORT: not none
   bool full_report = false;                    ///< WHYWAIT_REPORT: full or text, not short (default)
   clock_choice clock = clock_choice::automatic;  ///< WHYWAIT_CLOCK: auto (default), fenced or monotonic
+  static constexpr uint64_t least_memory = uint64_t(64) << 10;
   uint64_t memory_bytes = uint64_t(64) << 20;  ///< WHYWAIT_MEMORY: bytes a process may record; suffix K, M, G
   uint64_t pauses_percent = 0;                 ///< WHYWAIT_PAUSES: of the program's own time; 0: no limit
   bool path_order = false;                     ///< WHYWAIT_PATH: counts (default) or order
@@ -1991,8 +1992,11 @@ struct settings {
     const char* const clock = getenv("WHYWAIT_CLOCK");
     if (clock != nullptr && strcmp(clock, "fenced") == 0) s.clock = clock_choice::fenced;
     else if (choose("WHYWAIT_CLOCK", "auto", "monotonic")) s.clock = clock_choice::monotonic;
-    if (const char* text = getenv("WHYWAIT_MEMORY"))
-      if (*text != '\0' && !parse_bytes(text, s.memory_bytes)) refuse("WHYWAIT_MEMORY", text);
+    if (const char* text = getenv("WHYWAIT_MEMORY")) {
+      uint64_t bytes = 0;
+      if (*text != '\0' && parse_bytes(text, bytes) && bytes >= least_memory) s.memory_bytes = bytes;
+      else if (*text != '\0') refuse("WHYWAIT_MEMORY", text);
+    }
     if (const char* text = getenv("WHYWAIT_PAUSES"))
       if (*text != '\0' && !parse_percent(text, s.pauses_percent)) refuse("WHYWAIT_PAUSES", text);
     s.path_order = choose("WHYWAIT_PATH", "counts", "order");
@@ -49874,6 +49878,7 @@ namespace finalize {
 /// prints by itself therefore give the same number. Other questions describe a different program and are answered from
 /// the log.
 struct asked_questions {
+  std::string text;  ///< on rank 0, from MPI_Init on: those that can be read
   base::vector<whatif::question> all;
   base::vector<explain::what_if> clocks;  ///< for explain::options::questions; the same list in each epoch
   base::pod_vector<std::size_t> clock_of;  ///< index in `all` of each entry of `clocks`
@@ -49947,17 +49952,17 @@ inline base::pod_vector<meant_block> find_blocks(const base::vector<whatif::ques
 
 }  // namespace detail
 
-/// Parses the questions of rank 0 in the first call, with one warning for each that cannot be parsed. Each call then
-/// looks up the blocks of the epoch that the questions refer to. Costs one agreement if there are no questions.
-/// Collective.
-inline void update_questions(asked_questions& asked, const mpi::state& process, const process_names& own,
-                             const finalize::team& all) {
+/// Reads WHYWAIT_WHATIF at the start of the run, with one warning for each question that cannot be read. On rank 0.
+inline void read_questions(asked_questions& asked, const core::settings& wanted) {
+  if (wanted.whatif != nullptr) asked.text = detail::readable_questions(wanted.whatif);
+}
+
+/// Takes the questions of rank 0 in the first call. Each call then looks up the blocks of the epoch that the questions refer to.
+/// Costs one agreement if there are no questions. Collective.
+inline void update_questions(asked_questions& asked, const process_names& own, const finalize::team& all) {
   if (!asked.read) {
-    std::string text;
-    if (process.rank == 0 && process.registry->config.whatif != nullptr)
-      text = detail::readable_questions(process.registry->config.whatif);
-    all.share(text);
-    if (!text.empty()) asked.all = whatif::parse_questions(text);
+    all.share(asked.text);
+    if (!asked.text.empty()) asked.all = whatif::parse_questions(asked.text);
     asked.read = true;
   }
   if (asked.all.empty()) return;
@@ -53368,7 +53373,7 @@ inline std::string no_verdict_words(const result& r) {
                              r.run.waiting_seconds < much_waiting * r.run.location_seconds
                          ? "no verdict: no change is known that would shorten the run by 2 % or more"
                          : "no verdict: by how much a change would shorten the run is not known well enough";
-  if (most > 0 && most < run) none += "; the best advice below saves at most " + base::duration(most, 2);
+  if (most > 0 && most < 0.9 * run) none += "; the best advice below saves at most " + base::duration(most, 2);
   return r.run.threads_only ? none + "; " + loops_words() : none;
 }
 
@@ -62089,8 +62094,8 @@ inline explained_so_far& so_far_of(mpi::state& process) {
   return *static_cast<explained_so_far*>(process.so_far);
 }
 
-/// Hook of MPI_Init: what the scheduler did so far does not count. A path that cannot be written is reported now, and not after a
-/// long run.
+/// Hook of MPI_Init: what the scheduler did so far does not count. A path that cannot be written and a question that cannot be read are
+/// reported now, and not after a long run.
 inline void at_recording(mpi::state& process) noexcept {
   try {
     if (process.rank == 0 && !process.spawned) expect_check(process.registry->config);
@@ -62098,6 +62103,7 @@ inline void at_recording(mpi::state& process) noexcept {
       const std::string problem = reports::cannot_write(std::string(process.output) + ".json");
       if (!problem.empty()) core::warn(problem.c_str(), "; until that is changed, MPI_Finalize cannot write the report there");
     }
+    if (process.rank == 0) read_questions(so_far_of(process).asked, process.registry->config);
     so_far_of(process).processor_before = processor_use_of_process(process);
   } catch (const std::bad_alloc&) {  // then start-up counts
   }
@@ -62141,7 +62147,7 @@ class epoch {
     settings_.threshold_ns = std::max(settings_.threshold_ns, 2 * settings_.clock_error_ns);
     settings_.clocks = &clocks::virtual_clocks;
     settings_.functions = names_.get();
-    update_questions(so_far_.asked, process, *names_, team_);
+    update_questions(so_far_.asked, *names_, team_);
     settings_.questions = so_far_.asked.clocks;
     create_data_analysis(process, team_, so_far_.data);
     data_analysis* const data = so_far_.data.analysis.get();

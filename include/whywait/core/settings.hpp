@@ -37,6 +37,7 @@ struct settings {
   bool report = true;                          ///< WHYWAIT_REPORT: not none
   bool full_report = false;                    ///< WHYWAIT_REPORT: full or text, not short (default)
   clock_choice clock = clock_choice::automatic;  ///< WHYWAIT_CLOCK: auto (default), fenced or monotonic
+  static constexpr uint64_t least_memory = uint64_t(64) << 10;
   uint64_t memory_bytes = uint64_t(64) << 20;  ///< WHYWAIT_MEMORY: bytes a process may record; suffix K, M, G
   uint64_t pauses_percent = 0;                 ///< WHYWAIT_PAUSES: of the program's own time; 0: no limit
   bool path_order = false;                     ///< WHYWAIT_PATH: counts (default) or order
@@ -90,8 +91,11 @@ struct settings {
     const char* const clock = getenv("WHYWAIT_CLOCK");
     if (clock != nullptr && strcmp(clock, "fenced") == 0) s.clock = clock_choice::fenced;
     else if (choose("WHYWAIT_CLOCK", "auto", "monotonic")) s.clock = clock_choice::monotonic;
-    if (const char* text = getenv("WHYWAIT_MEMORY"))
-      if (*text != '\0' && !parse_bytes(text, s.memory_bytes)) refuse("WHYWAIT_MEMORY", text);
+    if (const char* text = getenv("WHYWAIT_MEMORY")) {
+      uint64_t bytes = 0;
+      if (*text != '\0' && parse_bytes(text, bytes) && bytes >= least_memory) s.memory_bytes = bytes;
+      else if (*text != '\0') refuse("WHYWAIT_MEMORY", text);
+    }
     if (const char* text = getenv("WHYWAIT_PAUSES"))
       if (*text != '\0' && !parse_percent(text, s.pauses_percent)) refuse("WHYWAIT_PAUSES", text);
     s.path_order = choose("WHYWAIT_PATH", "counts", "order");

@@ -4,11 +4,11 @@
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/core/settings.hpp>
 #include <whywait/core/warning.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/finalize/process_names.hpp>
 #include <whywait/finalize/team.hpp>
-#include <whywait/mpi/process_state.hpp>
 #include <whywait/whatif/ask.hpp>
 #include <whywait/whatif/question.hpp>
 
@@ -32,6 +32,7 @@ namespace finalize {
 /// prints by itself therefore give the same number. Other questions describe a different program and are answered from
 /// the log.
 struct asked_questions {
+  std::string text;  ///< on rank 0, from MPI_Init on: those that can be read
   base::vector<whatif::question> all;
   base::vector<explain::what_if> clocks;  ///< for explain::options::questions; the same list in each epoch
   base::pod_vector<std::size_t> clock_of;  ///< index in `all` of each entry of `clocks`
@@ -105,17 +106,17 @@ inline base::pod_vector<meant_block> find_blocks(const base::vector<whatif::ques
 
 }  // namespace detail
 
-/// Parses the questions of rank 0 in the first call, with one warning for each that cannot be parsed. Each call then
-/// looks up the blocks of the epoch that the questions refer to. Costs one agreement if there are no questions.
-/// Collective.
-inline void update_questions(asked_questions& asked, const mpi::state& process, const process_names& own,
-                             const finalize::team& all) {
+/// Reads WHYWAIT_WHATIF at the start of the run, with one warning for each question that cannot be read. On rank 0.
+inline void read_questions(asked_questions& asked, const core::settings& wanted) {
+  if (wanted.whatif != nullptr) asked.text = detail::readable_questions(wanted.whatif);
+}
+
+/// Takes the questions of rank 0 in the first call. Each call then looks up the blocks of the epoch that the questions refer to.
+/// Costs one agreement if there are no questions. Collective.
+inline void update_questions(asked_questions& asked, const process_names& own, const finalize::team& all) {
   if (!asked.read) {
-    std::string text;
-    if (process.rank == 0 && process.registry->config.whatif != nullptr)
-      text = detail::readable_questions(process.registry->config.whatif);
-    all.share(text);
-    if (!text.empty()) asked.all = whatif::parse_questions(text);
+    all.share(asked.text);
+    if (!asked.text.empty()) asked.all = whatif::parse_questions(asked.text);
     asked.read = true;
   }
   if (asked.all.empty()) return;

@@ -81,8 +81,8 @@ inline explained_so_far& so_far_of(mpi::state& process) {
   return *static_cast<explained_so_far*>(process.so_far);
 }
 
-/// Hook of MPI_Init: what the scheduler did so far does not count. A path that cannot be written is reported now, and not after a
-/// long run.
+/// Hook of MPI_Init: what the scheduler did so far does not count. A path that cannot be written and a question that cannot be read are
+/// reported now, and not after a long run.
 inline void at_recording(mpi::state& process) noexcept {
   try {
     if (process.rank == 0 && !process.spawned) expect_check(process.registry->config);
@@ -90,6 +90,7 @@ inline void at_recording(mpi::state& process) noexcept {
       const std::string problem = reports::cannot_write(std::string(process.output) + ".json");
       if (!problem.empty()) core::warn(problem.c_str(), "; until that is changed, MPI_Finalize cannot write the report there");
     }
+    if (process.rank == 0) read_questions(so_far_of(process).asked, process.registry->config);
     so_far_of(process).processor_before = processor_use_of_process(process);
   } catch (const std::bad_alloc&) {  // then start-up counts
   }
@@ -133,7 +134,7 @@ class epoch {
     settings_.threshold_ns = std::max(settings_.threshold_ns, 2 * settings_.clock_error_ns);
     settings_.clocks = &clocks::virtual_clocks;
     settings_.functions = names_.get();
-    update_questions(so_far_.asked, process, *names_, team_);
+    update_questions(so_far_.asked, *names_, team_);
     settings_.questions = so_far_.asked.clocks;
     create_data_analysis(process, team_, so_far_.data);
     data_analysis* const data = so_far_.data.analysis.get();

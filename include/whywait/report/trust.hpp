@@ -372,7 +372,7 @@ inline std::string no_verdict_words(const result& r) {
                              r.run.waiting_seconds < much_waiting * r.run.location_seconds
                          ? "no verdict: no change is known that would shorten the run by 2 % or more"
                          : "no verdict: by how much a change would shorten the run is not known well enough";
-  if (most > 0 && most < run) none += "; the best advice below saves at most " + base::duration(most, 2);
+  if (most > 0 && most < 0.9 * run) none += "; the best advice below saves at most " + base::duration(most, 2);
   return r.run.threads_only ? none + "; " + loops_words() : none;
 }
 

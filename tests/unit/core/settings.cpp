@@ -98,6 +98,15 @@ TEST_CASE("a value that is not understood keeps the default and is named") {
   CHECK(refused() == std::vector<std::string>{"WHYWAIT_ENABLE=yes", "WHYWAIT_CLOCK=sundial", "WHYWAIT_MEMORY=lots"});
 }
 
+TEST_CASE("memory that holds no records is refused") {
+  for (const char* value : {"1", "65535", "64K"}) {
+    const environment e{{"WHYWAIT_MEMORY", value}};
+    const bool enough = std::string(value) == "64K";
+    CHECK(settings::from_environment().memory_bytes == (enough ? 64u << 10 : 64u << 20));
+    CHECK(refused().empty() == enough);
+  }
+}
+
 TEST_CASE("a misspelt variable of any length is reported") {
   const environment e{{"WHYWAIT_OUTPTU", "x"}};
   CHECK(refused() == std::vector<std::string>{"WHYWAIT_OUTPTU=?"});
