@@ -17,6 +17,12 @@ namespace {
 
 constexpr std::int64_t us = 1000;
 
+explain::outcome with_clocks(run& r) {
+  explain::options settings = run::exact();
+  settings.clocks = &clocks::virtual_clocks;
+  return r.explain(settings);
+}
+
 using work = std::function<std::int64_t(int rank, int step)>;
 
 /// Ranks that work and meet, step by step.
@@ -49,9 +55,7 @@ class meeting {
     return *std::max_element(totals_.begin(), totals_.end()) - sum / static_cast<std::int64_t>(totals_.size());
   }
   explain::balance_answer best() {
-    explain::options settings = run::exact();
-    settings.clocks = &clocks::virtual_clocks;
-    const explain::outcome out = data.explain(settings);
+    const explain::outcome out = with_clocks(data);
     return out.balances.empty() ? explain::balance_answer() : out.balances[0];
   }
 
@@ -284,9 +288,7 @@ TEST_CASE("imbalance that grows between exchanges is balanced where it is") {
     ++even_ns;
   }
   for (int i = 0; i != ranks; ++i) r[i].end_ns = static_cast<std::int64_t>(now[i]);
-  explain::options settings = run::exact();
-  settings.clocks = &clocks::virtual_clocks;
-  const explain::outcome out = r.explain(settings);
+  const explain::outcome out = with_clocks(r);
   REQUIRE_FALSE(out.balances.empty());
   CHECK(out.balances[0].rank == 3);
   CHECK(double(out.total_ns - out.balances[0].saving_ns) == doctest::Approx(double(even_ns)).epsilon(0.02));
@@ -311,9 +313,7 @@ TEST_CASE("work is divided evenly within each part of the run, not over all of i
     now = end;
   }
   for (int i = 0; i != ranks; ++i) r[i].end_ns = static_cast<std::int64_t>(now);
-  explain::options settings = run::exact();
-  settings.clocks = &clocks::virtual_clocks;
-  const explain::outcome out = r.explain(settings);
+  const explain::outcome out = with_clocks(r);
   const auto* const solved = std::find_if(out.balances.begin(), out.balances.end(),
                                           [](const explain::balance_answer& b) { return b.block == core::key_of("solve"); });
   REQUIRE(solved != out.balances.end());
@@ -340,9 +340,7 @@ TEST_CASE("a rank that hardly runs a block takes equally long in all its visits 
     now = end;
   }
   for (int i = 0; i != ranks; ++i) r[i].end_ns = static_cast<std::int64_t>(now);
-  explain::options settings = run::exact();
-  settings.clocks = &clocks::virtual_clocks;
-  const explain::outcome out = r.explain(settings);
+  const explain::outcome out = with_clocks(r);
   REQUIRE(out.balances.size() == 1);
   CHECK(double(out.balances[0].saving_ns) == doctest::Approx(steps * serial * 2.0 / 3).epsilon(0.01));
 }
@@ -363,9 +361,7 @@ TEST_CASE("a Waitsome that waits for a message needs it, although it completes s
     now += long_ns + 10;
   }
   r[0].end_ns = r[1].end_ns = static_cast<std::int64_t>(now);
-  explain::options settings = run::exact();
-  settings.clocks = &clocks::virtual_clocks;
-  const explain::outcome out = r.explain(settings);
+  const explain::outcome out = with_clocks(r);
   CHECK(out.waiting_ns == 20 * static_cast<std::int64_t>(long_ns - short_ns));
   REQUIRE_FALSE(out.balances.empty());
   CHECK(double(out.balances[0].saving_ns) == doctest::Approx(20.0 * double(long_ns - short_ns) / 2).epsilon(0.01));

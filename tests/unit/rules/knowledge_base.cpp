@@ -444,46 +444,6 @@ TEST_CASE("what a message in a circle holds is not known, so that smaller pieces
   CHECK(f->advice.find("make compute_interior shorter; if a rank can begin") == 0);
 }
 
-TEST_CASE("visits that take longer on the critical path are uneven work, not a pipeline, nor sent late") {
-  for (const double longer : {0.4, 0.6}) {
-    CAPTURE(longer);
-    const scenario waves = {"", [longer](rules::event_store& s, rules::trouble&, bool) {
-                              wait_fact(s, "late_sender")
-                                  .set("lead", "even")
-                                  .set("top", "compute_interior")
-                                  .set("top_kind", "region")
-                                  .set("top_duration", 1.8)
-                                  .set("top_inherited", 1.6)
-                                  .set("top_here", 1.0)
-                                  .set("top_waiting_amount", 900)
-                                  .set("above_mean", 0.6)
-                                  .set("indirect", 1.6)
-                                  .set("in_turn", 0.8)
-                                  .set("late_share", 0.4)
-                                  .set("late_ranks_count", 3)
-                                  .set("longer_share", longer);
-                            }};
-    const rules::findings found = run(built_in(), waves, false);
-    CHECK((sample::find(found.list, "serialised_pipeline") != nullptr) == (longer < 0.5));
-    CHECK((sample::find(found.list, "slow_block") != nullptr) == (longer > 0.5));
-  }
-  for (const double saving : {0.29, 0.31}) {
-    CAPTURE(saving);
-    const scenario sends = {"", [saving](rules::event_store& s, rules::trouble&, bool) {
-                              wait_fact(s, "late_sender")
-                                  .set("lead", "even")
-                                  .set("top", "compute_interior")
-                                  .set("top_kind", "region")
-                                  .set("above_mean", 0.6)
-                                  .set("earlier_share", 0.1)
-                                  .set("earlier_saving", saving)
-                                  .set("earlier_in_turn", 0.8)
-                                  .set("longer_share", 0.6);
-                            }};
-    CHECK((sample::find(run(built_in(), sends, false).list, "send_after_work") != nullptr) == (saving > 0.3));
-  }
-}
-
 TEST_CASE("code that only the late side runs does not take longer now here and now there, and is not uneven in a team") {
   const auto problem_of = [](const char* pattern, const char* lead, int waiting_visits) {
     const scenario s = {"", [&](rules::event_store& store, rules::trouble&, bool) {
@@ -530,6 +490,29 @@ rules::row_writer late_in_turn(rules::event_store& store, double above_mean) {
 }
 
 }  // namespace
+
+TEST_CASE("visits that take longer on the critical path are uneven work, not a pipeline, nor sent late") {
+  for (const double longer : {0.4, 0.6}) {
+    CAPTURE(longer);
+    const scenario waves = {"", [longer](rules::event_store& s, rules::trouble&, bool) {
+                              rules::row_writer w = late_in_turn(s, 0.6);
+                              w.set("top_inherited", 1.6).set("indirect", 1.6).set("late_share", 0.4);
+                              w.set("late_ranks_count", 3).set("longer_share", longer);
+                            }};
+    const rules::findings found = run(built_in(), waves, false);
+    CHECK((sample::find(found.list, "serialised_pipeline") != nullptr) == (longer < 0.5));
+    CHECK((sample::find(found.list, "slow_block") != nullptr) == (longer > 0.5));
+  }
+  for (const double saving : {0.29, 0.31}) {
+    CAPTURE(saving);
+    const scenario sends = {"", [saving](rules::event_store& s, rules::trouble&, bool) {
+                              rules::row_writer w = late_in_turn(s, 0.6);
+                              w.set("earlier_share", 0.1).set("earlier_saving", saving).set("earlier_in_turn", 0.8);
+                              w.set("longer_share", 0.6);
+                            }};
+    CHECK((sample::find(run(built_in(), sends, false).list, "send_after_work") != nullptr) == (saving > 0.3));
+  }
+}
 
 TEST_CASE("ranks that are late in turn by less than the kernel took from them have no verdict") {
   for (const double noise : {0.5, 0.7}) {
