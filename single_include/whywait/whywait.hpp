@@ -37064,6 +37064,8 @@ inline std::string between_text(const named_block& b) {
 
 /// Whether the problem is that ranks are late in turn. That one of them is late more often may be nearly as much of it, and has priority.
 inline bool is_in_turn(const rules::finding& f) noexcept { return f.problem == "slow_block" || f.problem == "work_in_turn"; }
+/// Whether that one rank takes longer in the same code has priority if it is nearly as much of the problem.
+inline bool yields_to_one(const rules::finding& f) noexcept { return is_in_turn(f) || f.problem == "serialised_pipeline"; }
 constexpr double far_from = 1.3, far_more = 3;  ///< times as much: more than nearly; so much that the other hardly counts
 
 /// How many times as much as dividing the work a pattern of waits has to save beside it. Whatever the late rank runs, calls of MPI in
@@ -37089,7 +37091,7 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
     const auto same = [&](const verdict_entry& v) {
       return v.piece != 0 && v.piece == top &&
              ((of_pattern && !is_of_order(f)) ||
-              (v.saving_seconds * (is_in_turn(f) && !v.at_least ? far_from : 1) >= f.saving && f.problem != "no_overlap"));
+              (v.saving_seconds * (yields_to_one(f) && !v.at_least ? far_from : 1) >= f.saving && f.problem != "no_overlap"));
     };
     if (std::any_of(all.begin(), all.end(), same)) return true;
     return std::any_of(covering.begin(), covering.end(), [&f](const rules::finding& c) {
@@ -37127,7 +37129,7 @@ inline bool rule_replaces(const explain::balance_answer& b, const explain::outco
     if (f.verdict.empty() || !f.matters || f.of_pattern) return false;
     if (in_turn > 0) return is_in_turn(f) && far_from * f.saving >= in_turn;
     if (f.problem == "single_work" || f.problem == "large_tasks") return explains(b.piece, f, found);
-    if (f.saving < base::seconds_of(b.saving_ns) * (is_in_turn(f) && !b.moves ? far_from : 1)) return false;
+    if (f.saving < base::seconds_of(b.saving_ns) * (yields_to_one(f) && !b.moves ? far_from : 1)) return false;
     if (f.root == base::rank_text(b.rank, b.thread)) return true;
     return top_block(f, found) == b.piece;
   };
@@ -37213,15 +37215,23 @@ inline bool is_of_task(const verdict_entry& v) {
   return v.kind == "between" && (v.where.call == "end of omp task" || (v.from && v.from->call == "omp taskwait"));
 }
 
+/// What another division of the same work saves at most: no rank waits any more.
+inline std::int64_t most_divided_ns(const explain::outcome& found) noexcept {
+  const double busy = std::min(1.0, found.efficiency.parallel);
+  return busy > 0 ? static_cast<std::int64_t>((1 - busy) * static_cast<double>(found.total_ns)) : INT64_MAX;
+}
+
 /// The answers about balanced blocks, largest saving first. Where a rank deals the visits of a block to the ranks that ask first,
 /// another run would deal them in another way, and the clocks do not answer: then the saving is what the rank has above the
-/// mean, and at most what the ranks wait. `dealt`: answers to the first rank that asked.
+/// mean. Of such code, and of code that is divided among all ranks, it is at most what the ranks wait: their work remains. `dealt`:
+/// answers to the first rank that asked.
 inline base::vector<explain::balance_answer> balances_of(const explain::outcome& found, std::int64_t dealt) {
   base::vector<explain::balance_answer> all = found.balances;
-  const double busy = std::min(1.0, found.efficiency.parallel);  // no other division makes ranks wait less than not at all
-  const auto most_ns = static_cast<std::int64_t>((1 - busy) * static_cast<double>(found.total_ns));
-  for (explain::balance_answer& b : all)
-    if (is_dealt(b, dealt)) b.saving_ns = std::min(b.most_ns - b.sum_ns / b.among, busy > 0 ? most_ns : INT64_MAX);
+  const std::int64_t most_ns = most_divided_ns(found);
+  for (explain::balance_answer& b : all) {
+    if (is_dealt(b, dealt)) b.saving_ns = std::min(b.most_ns - b.sum_ns / b.among, most_ns);
+    else if (b.among > b.ranks && !base::ranks_are_threads()) b.saving_ns = std::min(b.saving_ns, most_ns);
+  }
   base::small_stable_sort(
       all, [](const explain::balance_answer& a, const explain::balance_answer& b) { return a.saving_ns > b.saving_ns; });
   return all;
@@ -37231,8 +37241,7 @@ inline base::vector<explain::balance_answer> balances_of(const explain::outcome&
 /// inside MPI and start-up cannot be balanced. Of unmarked code all of it is named if balancing that saves clearly more than
 /// any part, and not mostly for the sake of code that only one rank runs; else the parts, each once. If nothing is known about
 /// causes, or only what saves far less, the pattern of the waits whose removal saves most. What the kernel may have caused
-/// (`said.noise`), or measuring, has no verdict. `dealt`:
-/// as in `balances_of`.
+/// (`said.noise`), or measuring, has no verdict. `dealt`: as in `balances_of`.
 inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, const name_resolver& resolve,
                                               const rules::evaluation& said, std::int64_t dealt) {
   const base::vector<explain::balance_answer> balances = balances_of(found, dealt);
@@ -37345,7 +37354,8 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     }
     for (verdict_entry& x : all) {  // code that the compiler has in several places, such as an inlined function
       if (x.claim != v.claim) continue;
-      x.saving_seconds = std::min(run, x.saving_seconds + v.saving_seconds);
+      const double most = divided && !base::ranks_are_threads() ? base::seconds_of(most_divided_ns(found)) : run;
+      x.saving_seconds = std::min({run, most, x.saving_seconds + v.saving_seconds});
       x.predicted = false;
     }
   }
@@ -40039,6 +40049,7 @@ class fact_maker {
     w.time("shorter", std::max(avoidable, balanced_ns));
     avoidable = std::max(std::min(avoidable, bounds_.by_order(e.why)), balanced_ns);
     w.time("balanced", balanced_ns).time("most_divided", bounds_.by_division());
+    w.time("most_even", bounds_.by_balance() != INT64_MAX ? bounds_.by_balance() : 0);
     w.time("avoidable", avoidable).set("ranks", ranks_).set("threads", threads_in(e));
     w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));
     // Without facts about the program it may work before its sends.
@@ -40602,7 +40613,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration without_saving turns_saving "
        "indirect "
        "unexplained "
-       "blocks_duration avoidable shorter balanced most_divided positive more slower "
+       "blocks_duration avoidable shorter balanced most_divided most_even positive more slower "
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean noise code_delay "
        "code_system own_processors "
        "earlier_saving;"
@@ -43639,19 +43650,24 @@ namespace problems {
 /// Problems of point-to-point messages: late sender and receiver of the paper, and more.
 inline const char* messages() noexcept {
   return R"rules(
-declare composite event late_sender member ( wait as w ) when w.pattern = 'late_sender';
+# One rank that hardly works, as the master of a farm, waits for all others, which work evenly: no send can be earlier.
+declare composite event late_sender member ( wait as w ) when w.pattern = 'late_sender'
+  parameters ( idle = w.waiting_ranks_count = 1 and w.blocks_count > 0 and w.lead = 'even' and w.code_ranks >= 2
+                      and w.code_ranks = w.ranks - 1 and w.most_even > 0 s );
 declare problem for late_sender parameters (
   name = "late_sender",
   description = "The receive ({w.operation}) was ready before the message was sent ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
-  verdict = if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), "",
+  verdict = if(idle, "{w.waiting_ranks} waited in {w.operation} while all others ran {w.blocks}: dividing it among all ranks",
+            if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), "",
                "{w.waiting_ranks} waited in {w.operation} for messages of {w.late_others}"
-               + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them earlier, if possible,"),
-  advice = if(w.blocks_count > 0 and w.sends_after_work and not (w.earlier_known and w.earlier_share < 2 %), "call {w.cause} before {w.blocks} if the message does not depend on it, or ",
-           if(w.blocks_count > 0, "make {w.blocks} shorter" + if(2 * w.top_inherited > w.top_duration, "", " on {w.late_ranks}") + ", or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", ""))))
+               + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them earlier, if possible,")),
+  advice = if(idle, "let {w.waiting_ranks} run a part of {w.blocks} as well, or make it shorter; or ",
+           if(w.blocks_count > 0 and w.sends_after_work and not (w.earlier_known and w.earlier_share < 2 %), "call {w.cause} before {w.blocks} if the message does not depend on it, or ",
+           if(w.blocks_count > 0, "make {w.blocks} shorter" + if(2 * w.top_inherited > w.top_duration, "", " on {w.late_ranks}") + ", or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", "")))))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}",
                 "post the receive early with MPI_Irecv and wait for it after other work"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), w.shorter, w.avoidable) );
+  saving = if(idle, min(w.shorter, w.most_even), if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), w.shorter, w.avoidable)) );
 
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
 # would travel while all work. What that saves is known from the virtual clocks; at most, if ranks also wait until nonblocking sends are
@@ -43695,8 +43711,8 @@ declare problem for wait_for_progress parameters (
   name = "wait_for_progress",
   description = "{w.waiting_ranks} had posted what {w.operation} needs, but it did not complete until {w.late_ranks} called MPI again
                  ({w.cause}).",
-  verdict = "{w.waiting_ranks} waited in {w.operation} until {w.late_ranks} called MPI again"
-            + if(w.blocks_count > 0, ", after {code}", "") + ": calling MPI_Test there now and then",
+  verdict = if(w.top_kind = 'call', "", "{w.waiting_ranks} waited in {w.operation} until {w.late_ranks} called MPI again"
+            + if(w.blocks_count > 0, ", after {code}", "") + ": calling MPI_Test there now and then"),
   advice = if(w.blocks_count > 0, "let {w.late_ranks} call MPI_Test now and then in {code}, or make {code} shorter there",
               "let {w.late_ranks} call MPI_Test now and then ahead of {w.cause}")
            + if(w.nonblocking, "; or give {w.waiting_ranks} work to do ahead of {w.operation}", "")
@@ -43895,7 +43911,7 @@ declare problem for condition_variable parameters (
   advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or divide it among more threads, or ", "notify earlier, or ")
            + "give {w.waiting_ranks} other work meanwhile",
   duration = w.duration,
-  saving = w.avoidable );
+  saving = if(w.code_ranks >= 2 and w.most_divided > 0 s, min(w.avoidable, w.most_divided), w.avoidable) );  # they use the processors already
 
 # Two threads, or groups of ranks, that hand something to and fro, and hardly ever work at the same time.
 declare composite event turns member ( wait as w ) when w.turns_saving > 0 s and not starts_with(w.operation_call, 'omp ');

@@ -61,6 +61,8 @@ inline std::string between_text(const named_block& b) {
 
 /// Whether the problem is that ranks are late in turn. That one of them is late more often may be nearly as much of it, and has priority.
 inline bool is_in_turn(const rules::finding& f) noexcept { return f.problem == "slow_block" || f.problem == "work_in_turn"; }
+/// Whether that one rank takes longer in the same code has priority if it is nearly as much of the problem.
+inline bool yields_to_one(const rules::finding& f) noexcept { return is_in_turn(f) || f.problem == "serialised_pipeline"; }
 constexpr double far_from = 1.3, far_more = 3;  ///< times as much: more than nearly; so much that the other hardly counts
 
 /// How many times as much as dividing the work a pattern of waits has to save beside it. Whatever the late rank runs, calls of MPI in
@@ -86,7 +88,7 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
     const auto same = [&](const verdict_entry& v) {
       return v.piece != 0 && v.piece == top &&
              ((of_pattern && !is_of_order(f)) ||
-              (v.saving_seconds * (is_in_turn(f) && !v.at_least ? far_from : 1) >= f.saving && f.problem != "no_overlap"));
+              (v.saving_seconds * (yields_to_one(f) && !v.at_least ? far_from : 1) >= f.saving && f.problem != "no_overlap"));
     };
     if (std::any_of(all.begin(), all.end(), same)) return true;
     return std::any_of(covering.begin(), covering.end(), [&f](const rules::finding& c) {
@@ -124,7 +126,7 @@ inline bool rule_replaces(const explain::balance_answer& b, const explain::outco
     if (f.verdict.empty() || !f.matters || f.of_pattern) return false;
     if (in_turn > 0) return is_in_turn(f) && far_from * f.saving >= in_turn;
     if (f.problem == "single_work" || f.problem == "large_tasks") return explains(b.piece, f, found);
-    if (f.saving < base::seconds_of(b.saving_ns) * (is_in_turn(f) && !b.moves ? far_from : 1)) return false;
+    if (f.saving < base::seconds_of(b.saving_ns) * (yields_to_one(f) && !b.moves ? far_from : 1)) return false;
     if (f.root == base::rank_text(b.rank, b.thread)) return true;
     return top_block(f, found) == b.piece;
   };
@@ -210,15 +212,23 @@ inline bool is_of_task(const verdict_entry& v) {
   return v.kind == "between" && (v.where.call == "end of omp task" || (v.from && v.from->call == "omp taskwait"));
 }
 
+/// What another division of the same work saves at most: no rank waits any more.
+inline std::int64_t most_divided_ns(const explain::outcome& found) noexcept {
+  const double busy = std::min(1.0, found.efficiency.parallel);
+  return busy > 0 ? static_cast<std::int64_t>((1 - busy) * static_cast<double>(found.total_ns)) : INT64_MAX;
+}
+
 /// The answers about balanced blocks, largest saving first. Where a rank deals the visits of a block to the ranks that ask first,
 /// another run would deal them in another way, and the clocks do not answer: then the saving is what the rank has above the
-/// mean, and at most what the ranks wait. `dealt`: answers to the first rank that asked.
+/// mean. Of such code, and of code that is divided among all ranks, it is at most what the ranks wait: their work remains. `dealt`:
+/// answers to the first rank that asked.
 inline base::vector<explain::balance_answer> balances_of(const explain::outcome& found, std::int64_t dealt) {
   base::vector<explain::balance_answer> all = found.balances;
-  const double busy = std::min(1.0, found.efficiency.parallel);  // no other division makes ranks wait less than not at all
-  const auto most_ns = static_cast<std::int64_t>((1 - busy) * static_cast<double>(found.total_ns));
-  for (explain::balance_answer& b : all)
-    if (is_dealt(b, dealt)) b.saving_ns = std::min(b.most_ns - b.sum_ns / b.among, busy > 0 ? most_ns : INT64_MAX);
+  const std::int64_t most_ns = most_divided_ns(found);
+  for (explain::balance_answer& b : all) {
+    if (is_dealt(b, dealt)) b.saving_ns = std::min(b.most_ns - b.sum_ns / b.among, most_ns);
+    else if (b.among > b.ranks && !base::ranks_are_threads()) b.saving_ns = std::min(b.saving_ns, most_ns);
+  }
   base::small_stable_sort(
       all, [](const explain::balance_answer& a, const explain::balance_answer& b) { return a.saving_ns > b.saving_ns; });
   return all;
@@ -228,8 +238,7 @@ inline base::vector<explain::balance_answer> balances_of(const explain::outcome&
 /// inside MPI and start-up cannot be balanced. Of unmarked code all of it is named if balancing that saves clearly more than
 /// any part, and not mostly for the sake of code that only one rank runs; else the parts, each once. If nothing is known about
 /// causes, or only what saves far less, the pattern of the waits whose removal saves most. What the kernel may have caused
-/// (`said.noise`), or measuring, has no verdict. `dealt`:
-/// as in `balances_of`.
+/// (`said.noise`), or measuring, has no verdict. `dealt`: as in `balances_of`.
 inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, const name_resolver& resolve,
                                               const rules::evaluation& said, std::int64_t dealt) {
   const base::vector<explain::balance_answer> balances = balances_of(found, dealt);
@@ -342,7 +351,8 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     }
     for (verdict_entry& x : all) {  // code that the compiler has in several places, such as an inlined function
       if (x.claim != v.claim) continue;
-      x.saving_seconds = std::min(run, x.saving_seconds + v.saving_seconds);
+      const double most = divided && !base::ranks_are_threads() ? base::seconds_of(most_divided_ns(found)) : run;
+      x.saving_seconds = std::min({run, most, x.saving_seconds + v.saving_seconds});
       x.predicted = false;
     }
   }

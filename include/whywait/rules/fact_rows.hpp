@@ -254,6 +254,7 @@ class fact_maker {
     w.time("shorter", std::max(avoidable, balanced_ns));
     avoidable = std::max(std::min(avoidable, bounds_.by_order(e.why)), balanced_ns);
     w.time("balanced", balanced_ns).time("most_divided", bounds_.by_division());
+    w.time("most_even", bounds_.by_balance() != INT64_MAX ? bounds_.by_balance() : 0);
     w.time("avoidable", avoidable).set("ranks", ranks_).set("threads", threads_in(e));
     w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));
     // Without facts about the program it may work before its sends.

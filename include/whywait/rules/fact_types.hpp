@@ -52,7 +52,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration without_saving turns_saving "
        "indirect "
        "unexplained "
-       "blocks_duration avoidable shorter balanced most_divided positive more slower "
+       "blocks_duration avoidable shorter balanced most_divided most_even positive more slower "
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean noise code_delay "
        "code_system own_processors "
        "earlier_saving;"

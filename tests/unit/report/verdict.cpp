@@ -156,6 +156,33 @@ TEST_CASE("which of several pieces of code become longer is a choice, so that th
   CHECK(first_sentence(with({b})).find("by about 3.0 s") != std::string::npos);
 }
 
+TEST_CASE("one rank that takes longer has priority over a pipeline that saves nearly as much") {
+  for (const double saving : {1.9, 2.0}) {
+    rules::evaluation said;
+    rules::wait_advice of_wait;
+    of_wait.list.push_back(finding_of("handing on smaller pieces", saving, {}, "serialised_pipeline"));
+    of_wait.list[0].wait = 0;  // above all for this block
+    said.waits.push_back(of_wait);
+    const auto r = with({balance_of(compute, 3, 8, 6, 20, 1.5)}, said);
+    REQUIRE(!r.verdict.empty());
+    CHECK((r.verdict[0].problem == "serialised_pipeline") == (saving > 1.95));
+  }
+}
+
+TEST_CASE("code that one rank runs saves no more, divided, than the ranks wait") {
+  explain::outcome found = outcome({late_sender()}, 8, 10 * second);
+  found.total_ns = 10 * second;
+  found.efficiency.parallel = 0.7;
+  explain::balance_answer b = balance_of(compute, 3, 1, 6, 6, 4);
+  b.among = 8;
+  found.balances = {b};
+  reports::run_facts run = facts();
+  run.seconds = 10;
+  const auto r = reports::assemble(found, names(), run, {});
+  REQUIRE(r.verdict.size() == 1);
+  CHECK(r.verdict[0].saving_seconds == doctest::Approx(3.0));
+}
+
 TEST_CASE("progress is another remedy than dividing the code that delays it") {
   explain::outcome found = outcome({late_sender()}, 8, 10 * second);
   found.total_ns = 10 * second;

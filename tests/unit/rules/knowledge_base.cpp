@@ -491,6 +491,36 @@ rules::row_writer late_in_turn(rules::event_store& store, double above_mean) {
 
 }  // namespace
 
+TEST_CASE("a rank that waits for all others, which work evenly, is to take part in the work") {
+  for (const int ranks_of_code : {2, 3}) {
+    CAPTURE(ranks_of_code);
+    const scenario farm = {"", [ranks_of_code](rules::event_store& s, rules::trouble&, bool) {
+                             rules::row_writer w = wait_fact(s, "late_sender");
+                             w.set("waiting_ranks", "rank 0").set("waiting_ranks_count", 1).set("late_ranks", "ranks 1-3");
+                             w.set("lead", "even").set("code_ranks", ranks_of_code).set("ranks", 4);
+                             w.set("shorter", 1.8).set("most_even", 0.4);
+                           }};
+    const rules::findings found = run(built_in(), farm, false);
+    const rules::finding* const f = sample::find(found.list, "late_sender");
+    REQUIRE(f != nullptr);
+    CHECK((f->saving == doctest::Approx(0.4)) == (ranks_of_code == 3));
+    CHECK((f->verdict.find("while all others ran compute_interior: dividing it among all ranks") != std::string::npos) ==
+          (ranks_of_code == 3));
+  }
+}
+
+TEST_CASE("a rank inside a call of MPI cannot call MPI_Test there") {
+  for (const char* kind : {"call", "region"}) {
+    const scenario late = {"", [kind](rules::event_store& s, rules::trouble&, bool) {
+                             wait_fact(s, "wait_for_progress").set("top_kind", kind).set("top", "MPI_Gather");
+                           }};
+    const rules::findings found = run(built_in(), late, false);
+    const rules::finding* const f = sample::find(found.list, "wait_for_progress");
+    REQUIRE(f != nullptr);
+    CHECK(f->verdict.empty() == (std::string(kind) == "call"));
+  }
+}
+
 TEST_CASE("visits that take longer on the critical path are uneven work, not a pipeline, nor sent late") {
   for (const double longer : {0.4, 0.6}) {
     CAPTURE(longer);

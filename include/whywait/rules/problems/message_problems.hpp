@@ -9,19 +9,24 @@ namespace problems {
 /// Problems of point-to-point messages: late sender and receiver of the paper, and more.
 inline const char* messages() noexcept {
   return R"rules(
-declare composite event late_sender member ( wait as w ) when w.pattern = 'late_sender';
+# One rank that hardly works, as the master of a farm, waits for all others, which work evenly: no send can be earlier.
+declare composite event late_sender member ( wait as w ) when w.pattern = 'late_sender'
+  parameters ( idle = w.waiting_ranks_count = 1 and w.blocks_count > 0 and w.lead = 'even' and w.code_ranks >= 2
+                      and w.code_ranks = w.ranks - 1 and w.most_even > 0 s );
 declare problem for late_sender parameters (
   name = "late_sender",
   description = "The receive ({w.operation}) was ready before the message was sent ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
-  verdict = if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), "",
+  verdict = if(idle, "{w.waiting_ranks} waited in {w.operation} while all others ran {w.blocks}: dividing it among all ranks",
+            if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), "",
                "{w.waiting_ranks} waited in {w.operation} for messages of {w.late_others}"
-               + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them earlier, if possible,"),
-  advice = if(w.blocks_count > 0 and w.sends_after_work and not (w.earlier_known and w.earlier_share < 2 %), "call {w.cause} before {w.blocks} if the message does not depend on it, or ",
-           if(w.blocks_count > 0, "make {w.blocks} shorter" + if(2 * w.top_inherited > w.top_duration, "", " on {w.late_ranks}") + ", or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", ""))))
+               + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them earlier, if possible,")),
+  advice = if(idle, "let {w.waiting_ranks} run a part of {w.blocks} as well, or make it shorter; or ",
+           if(w.blocks_count > 0 and w.sends_after_work and not (w.earlier_known and w.earlier_share < 2 %), "call {w.cause} before {w.blocks} if the message does not depend on it, or ",
+           if(w.blocks_count > 0, "make {w.blocks} shorter" + if(2 * w.top_inherited > w.top_duration, "", " on {w.late_ranks}") + ", or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", "")))))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}",
                 "post the receive early with MPI_Irecv and wait for it after other work"),
   duration = w.duration,
-  saving = if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), w.shorter, w.avoidable) );
+  saving = if(idle, min(w.shorter, w.most_even), if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), w.shorter, w.avoidable)) );
 
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
 # would travel while all work. What that saves is known from the virtual clocks; at most, if ranks also wait until nonblocking sends are
@@ -65,8 +70,8 @@ declare problem for wait_for_progress parameters (
   name = "wait_for_progress",
   description = "{w.waiting_ranks} had posted what {w.operation} needs, but it did not complete until {w.late_ranks} called MPI again
                  ({w.cause}).",
-  verdict = "{w.waiting_ranks} waited in {w.operation} until {w.late_ranks} called MPI again"
-            + if(w.blocks_count > 0, ", after {code}", "") + ": calling MPI_Test there now and then",
+  verdict = if(w.top_kind = 'call', "", "{w.waiting_ranks} waited in {w.operation} until {w.late_ranks} called MPI again"
+            + if(w.blocks_count > 0, ", after {code}", "") + ": calling MPI_Test there now and then"),
   advice = if(w.blocks_count > 0, "let {w.late_ranks} call MPI_Test now and then in {code}, or make {code} shorter there",
               "let {w.late_ranks} call MPI_Test now and then ahead of {w.cause}")
            + if(w.nonblocking, "; or give {w.waiting_ranks} work to do ahead of {w.operation}", "")

@@ -51,7 +51,7 @@ declare problem for condition_variable parameters (
   advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or divide it among more threads, or ", "notify earlier, or ")
            + "give {w.waiting_ranks} other work meanwhile",
   duration = w.duration,
-  saving = w.avoidable );
+  saving = if(w.code_ranks >= 2 and w.most_divided > 0 s, min(w.avoidable, w.most_divided), w.avoidable) );  # they use the processors already
 
 # Two threads, or groups of ranks, that hand something to and fro, and hardly ever work at the same time.
 declare composite event turns member ( wait as w ) when w.turns_saving > 0 s and not starts_with(w.operation_call, 'omp ');
