@@ -40039,11 +40039,11 @@ class fact_maker {
     if (e.why == explain::pattern::join && used > 0) avoidable = std::min(avoidable, by_speed);
     if (locked) balanced_ns = 0;  // others cannot run it at the same time
     if (shapes_.of_service(e, found_.longest_ns)) avoidable = balanced_ns = 0;
-    // Evened out, the block makes another rank late by 1 % of the run or more, which has more of other code.
     const bool handed_on = !terms.empty() && 2 * terms[0]->inherited_ns > terms[0]->total_ns;
     const bool marked_wait = used > 0 && kinds[0] == std::string_view("waiting");  // which cannot be shared out
     if (used > 0 && bounds_.spreads_work(e.why) && !handed_on && !marked_wait)
       avoidable = std::min(avoidable, bounds_.by_balance());
+    // Evened out, the block makes another rank late by 1 % of the run or more, which has more of other code.
     const explain::balance_answer* const evened = used > 0 && bounds_.spreads_work(e.why) ? balance_of(*terms[0]) : nullptr;
     if (evened != nullptr && 100 * evened->saving_ns < -found_.longest_ns) avoidable = balanced_ns;
     w.time("shorter", std::max(avoidable, balanced_ns));
@@ -43737,18 +43737,19 @@ declare problem for wrong_order parameters (
 # take longer than others are uneven work: in a pipeline there are more of them.
 declare composite event pipeline member ( wait as w )
   when w.pattern = 'late_sender' and w.indirect > 50 % * w.duration and w.late_ranks_count > 1 and w.blocks_count > 0
-       and w.in_turn >= 30 % and w.lead != 'alone' and w.longer_share < 50 %;
+       and w.in_turn >= 30 % and w.lead != 'alone' and w.longer_share < 50 %
+  parameters ( circle = w.in_turn >= 95 % or w.late_others = 'one another' );
 declare problem for pipeline parameters (
   name = "serialised_pipeline",
   instead_of = "work_in_turn, slow_block",
   root = "{w.top} {w.top_place}",
   description = "{percent(w.indirect / w.duration)} of this wait was handed on: {w.late_ranks} had waited in the same way before
                  they could call {w.cause}.",
-  verdict = if((w.in_turn >= 95 % or w.late_others = 'one another') and min(w.indirect, w.avoidable) < w.noise, "",
+  verdict = if(circle and min(w.indirect, w.avoidable) < w.noise, "",
                "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, which had waited in the same way: "
-               + if(w.in_turn >= 95 % or w.late_others = 'one another', "if a rank can begin with a part of what it waits for, which is not known, ", "")
+               + if(circle, "if a rank can begin with a part of what it waits for, which is not known, ", "")
                + "handing on smaller pieces of {w.blocks}"),
-  advice = if(w.in_turn >= 95 % or w.late_others = 'one another', "make {w.blocks} shorter; if a rank can begin with a part of what it waits for (not if it is a token), ", "") + "cut {w.blocks} into smaller pieces and call {w.cause} after each, so that {w.waiting_ranks} can begin while
+  advice = if(circle, "make {w.blocks} shorter; if a rank can begin with a part of what it waits for (not if it is a token), ", "") + "cut {w.blocks} into smaller pieces and call {w.cause} after each, so that {w.waiting_ranks} can begin while
             {w.late_ranks} still work",
   duration = w.duration, saving = min(w.indirect, w.avoidable) );
 
@@ -53089,21 +53090,19 @@ struct frequent_locks {
 /// is not known. Where threads work that were not recorded, no verdict about the others is one about the program.
 inline void weaken(result& r) {
   if (r.run.unrecorded.matter()) r.verdict.clear();
-  const auto drop = [&r](bool (*of_kind)(const verdict_entry&)) {
-    base::vector<verdict_entry> kept;
-    for (verdict_entry& v : r.verdict)
-      if (!of_kind(v)) kept.push_back(std::move(v));
-    r.verdict = std::move(kept);
-  };
   // What is not understood may be the cause of the waits, and a thread without a processor comes late.
-  const bool weak_clocks = is_weakened(r);
-  if (weak_clocks || (r.run.threads_only && shares_processors(r))) drop([](const verdict_entry& v) { return v.of_pattern; });
+  const bool weak_clocks = is_weakened(r), weak_patterns = weak_clocks || (r.run.threads_only && shares_processors(r));
+  const bool weak_locks = frequent_locks(r).matter();
+  base::vector<verdict_entry> kept;
+  for (verdict_entry& v : r.verdict) {
+    const bool of_lock = v.problem == "mutex_contention" || v.problem == "work_under_lock";
+    if ((!weak_patterns || !v.of_pattern) && (!weak_locks || !of_lock)) kept.push_back(std::move(v));
+  }
+  r.verdict = std::move(kept);
   // The clocks keep the time that is not understood as it is, also where a rank waits in it that would not wait any more.
   for (verdict_entry& v : r.verdict) v.at_least |= weak_clocks && v.predicted;
   for (wait_entry& w : r.waits)
     for (advice_entry& a : w.advice) a.at_least |= weak_clocks && a.predicted;
-  if (frequent_locks(r).matter())
-    drop([](const verdict_entry& v) { return v.problem == "mutex_contention" || v.problem == "work_under_lock"; });
   const double whole = r.run.ranks > 0 ? r.run.location_seconds / static_cast<double>(r.run.ranks) : 0;
   const auto weak = [&](const base::vector<location_seconds>& all) {
     for (const location_seconds& l : all)
@@ -56817,7 +56816,8 @@ inline std::string remark(const finding& f, const residual_entry& row) {
 }
 
 /// The findings of a report, most costly first. Kinds of waits with the same root are one finding; a problem that names the root
-/// of a finding that is not far smaller is advice for it, any other a finding of its own. `groups`, from group_shapes, and `r` must outlive the result.
+/// of a finding that is not far smaller is advice for it, any other a finding of its own. `groups`, from group_shapes, and `r` must
+/// outlive the result.
 inline base::vector<finding> findings_of(const result& r, const base::vector<wait_group>& groups) {
   base::vector<finding> all;
   for (const wait_group& g : groups) {

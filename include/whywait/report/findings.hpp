@@ -78,7 +78,8 @@ inline std::string remark(const finding& f, const residual_entry& row) {
 }
 
 /// The findings of a report, most costly first. Kinds of waits with the same root are one finding; a problem that names the root
-/// of a finding that is not far smaller is advice for it, any other a finding of its own. `groups`, from group_shapes, and `r` must outlive the result.
+/// of a finding that is not far smaller is advice for it, any other a finding of its own. `groups`, from group_shapes, and `r` must
+/// outlive the result.
 inline base::vector<finding> findings_of(const result& r, const base::vector<wait_group>& groups) {
   base::vector<finding> all;
   for (const wait_group& g : groups) {

@@ -72,21 +72,19 @@ struct frequent_locks {
 /// is not known. Where threads work that were not recorded, no verdict about the others is one about the program.
 inline void weaken(result& r) {
   if (r.run.unrecorded.matter()) r.verdict.clear();
-  const auto drop = [&r](bool (*of_kind)(const verdict_entry&)) {
-    base::vector<verdict_entry> kept;
-    for (verdict_entry& v : r.verdict)
-      if (!of_kind(v)) kept.push_back(std::move(v));
-    r.verdict = std::move(kept);
-  };
   // What is not understood may be the cause of the waits, and a thread without a processor comes late.
-  const bool weak_clocks = is_weakened(r);
-  if (weak_clocks || (r.run.threads_only && shares_processors(r))) drop([](const verdict_entry& v) { return v.of_pattern; });
+  const bool weak_clocks = is_weakened(r), weak_patterns = weak_clocks || (r.run.threads_only && shares_processors(r));
+  const bool weak_locks = frequent_locks(r).matter();
+  base::vector<verdict_entry> kept;
+  for (verdict_entry& v : r.verdict) {
+    const bool of_lock = v.problem == "mutex_contention" || v.problem == "work_under_lock";
+    if ((!weak_patterns || !v.of_pattern) && (!weak_locks || !of_lock)) kept.push_back(std::move(v));
+  }
+  r.verdict = std::move(kept);
   // The clocks keep the time that is not understood as it is, also where a rank waits in it that would not wait any more.
   for (verdict_entry& v : r.verdict) v.at_least |= weak_clocks && v.predicted;
   for (wait_entry& w : r.waits)
     for (advice_entry& a : w.advice) a.at_least |= weak_clocks && a.predicted;
-  if (frequent_locks(r).matter())
-    drop([](const verdict_entry& v) { return v.problem == "mutex_contention" || v.problem == "work_under_lock"; });
   const double whole = r.run.ranks > 0 ? r.run.location_seconds / static_cast<double>(r.run.ranks) : 0;
   const auto weak = [&](const base::vector<location_seconds>& all) {
     for (const location_seconds& l : all)

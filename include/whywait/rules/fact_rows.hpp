@@ -244,11 +244,11 @@ class fact_maker {
     if (e.why == explain::pattern::join && used > 0) avoidable = std::min(avoidable, by_speed);
     if (locked) balanced_ns = 0;  // others cannot run it at the same time
     if (shapes_.of_service(e, found_.longest_ns)) avoidable = balanced_ns = 0;
-    // Evened out, the block makes another rank late by 1 % of the run or more, which has more of other code.
     const bool handed_on = !terms.empty() && 2 * terms[0]->inherited_ns > terms[0]->total_ns;
     const bool marked_wait = used > 0 && kinds[0] == std::string_view("waiting");  // which cannot be shared out
     if (used > 0 && bounds_.spreads_work(e.why) && !handed_on && !marked_wait)
       avoidable = std::min(avoidable, bounds_.by_balance());
+    // Evened out, the block makes another rank late by 1 % of the run or more, which has more of other code.
     const explain::balance_answer* const evened = used > 0 && bounds_.spreads_work(e.why) ? balance_of(*terms[0]) : nullptr;
     if (evened != nullptr && 100 * evened->saving_ns < -found_.longest_ns) avoidable = balanced_ns;
     w.time("shorter", std::max(avoidable, balanced_ns));

@@ -286,7 +286,8 @@ def shape(c, execute, _):
     yield from waiting(r)
     even = None if c.facts.get("unknown") else execute(c.arguments + " --even 1")
     for v in even.report["verdict"] if "left" in c.facts else []:
-        if not re.search(c.facts["left"], v["text"]):
+        sentence, share = c.facts["left"]
+        if not re.search(sentence, v["text"]) or abs(v["saving_seconds"] / even.run["seconds"] - share) > 0.05:
             yield f"a verdict without the cause: {v['text']}"
     if len(r.report["verdict"]) > c.facts.get("most", 3):
         yield f"more than one verdict about one cause: {r.report['verdict'][1]['text']}"
@@ -409,7 +410,7 @@ def all_cases(mpich, everything):
     yield case("shapes", 4, "--shape leaders --marked 0", shape, most=1,
                verdict="ranks 0 and 2 do nearly all of the code after MPI_Reduce")
     yield case("shapes", 4, "--shape farm", shape, verdict="rank [123] takes .* task", most=1,
-               left="rank 0 waited .* while all others ran task: dividing it among all ranks")
+               left=("rank 0 waited .* while all others ran task: dividing it among all ranks", 1 / 4))
     yield case("shapes", 4, "--shape wavefront", shape, verdict="run solve in turn while others wait|handing on smaller pieces of solve", most=1)
     yield case("shapes", 4, "--shape token", shape, unknown=True, most=1,  # what a rank needs of its message is not known
                verdict="if a rank can begin with a part of what it waits for, which is not known, handing on smaller pieces of solve")

@@ -32,6 +32,12 @@ std::string text_of(const data::class_chain& c, const std::map<core::stable_key,
   return out + "?";
 }
 
+data::class_sums sums_of(const data::classified& out) {
+  data::class_sums sums;
+  for (const data::transfer_class& c : out.classes) sums.add(c.sums);
+  return sums;
+}
+
 }  // namespace
 
 TEST_CASE("a ring of six hops has two classes: the first hop, and all others that hand on") {
@@ -124,8 +130,7 @@ TEST_CASE("data sent again unchanged is counted, and whether the receiver still 
   p.write(0, "update", u, {0, 8, 0, 0});
   p.transfer(0, 1, "table", u, all);
   const auto out = p.classify();
-  data::class_sums sums;
-  for (const auto& c : out.classes) sums.add(c.sums);
+  const data::class_sums sums = sums_of(out);
   CHECK(sums.count == 7);
   CHECK(sums.unchanged == 5);
   CHECK(sums.unchanged_bytes == 5 * 64);
@@ -141,8 +146,7 @@ TEST_CASE("what came from another place of the same sender since is no longer at
     p.receive(1, 0, "receive", work, all, p.send(0, 1, "send", panels, {begin, begin + 64, 0, 0}));
   }
   const auto out = p.classify();
-  data::class_sums sums;
-  for (const auto& c : out.classes) sums.add(c.sums);
+  const data::class_sums sums = sums_of(out);
   CHECK(sums.unchanged == 4);
   CHECK(sums.unwritten == 0);
   CHECK(sums.held == 0);
@@ -159,8 +163,7 @@ TEST_CASE("what is packed again without a change is sent again unchanged") {
     p.transfer(0, 1, "halo", buffer, whole);
   }
   const auto out = p.classify();
-  data::class_sums sums;
-  for (const auto& c : out.classes) sums.add(c.sums);
+  const data::class_sums sums = sums_of(out);
   CHECK(sums.count == 6);
   CHECK(sums.unchanged == 4);
 }
@@ -247,8 +250,7 @@ TEST_CASE("the time of a call that completed several transfers is shared out amo
   p.receive(0, 2, "waitall", u, {8, 16, 0, 0}, b).record = 4;
   p.at(0).locations[0].calls = {{}, {}, {}, {100, 60}};
   const auto out = p.classify();
-  data::class_sums sums;
-  for (const auto& c : out.classes) sums.add(c.sums);
+  const data::class_sums sums = sums_of(out);
   CHECK(sums.count == 2);
   CHECK(sums.duration_ns == 100);
   CHECK(sums.wait_ns == 60);

@@ -96,18 +96,19 @@ declare problem for wrong_order parameters (
 # take longer than others are uneven work: in a pipeline there are more of them.
 declare composite event pipeline member ( wait as w )
   when w.pattern = 'late_sender' and w.indirect > 50 % * w.duration and w.late_ranks_count > 1 and w.blocks_count > 0
-       and w.in_turn >= 30 % and w.lead != 'alone' and w.longer_share < 50 %;
+       and w.in_turn >= 30 % and w.lead != 'alone' and w.longer_share < 50 %
+  parameters ( circle = w.in_turn >= 95 % or w.late_others = 'one another' );
 declare problem for pipeline parameters (
   name = "serialised_pipeline",
   instead_of = "work_in_turn, slow_block",
   root = "{w.top} {w.top_place}",
   description = "{percent(w.indirect / w.duration)} of this wait was handed on: {w.late_ranks} had waited in the same way before
                  they could call {w.cause}.",
-  verdict = if((w.in_turn >= 95 % or w.late_others = 'one another') and min(w.indirect, w.avoidable) < w.noise, "",
+  verdict = if(circle and min(w.indirect, w.avoidable) < w.noise, "",
                "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, which had waited in the same way: "
-               + if(w.in_turn >= 95 % or w.late_others = 'one another', "if a rank can begin with a part of what it waits for, which is not known, ", "")
+               + if(circle, "if a rank can begin with a part of what it waits for, which is not known, ", "")
                + "handing on smaller pieces of {w.blocks}"),
-  advice = if(w.in_turn >= 95 % or w.late_others = 'one another', "make {w.blocks} shorter; if a rank can begin with a part of what it waits for (not if it is a token), ", "") + "cut {w.blocks} into smaller pieces and call {w.cause} after each, so that {w.waiting_ranks} can begin while
+  advice = if(circle, "make {w.blocks} shorter; if a rank can begin with a part of what it waits for (not if it is a token), ", "") + "cut {w.blocks} into smaller pieces and call {w.cause} after each, so that {w.waiting_ranks} can begin while
             {w.late_ranks} still work",
   duration = w.duration, saving = min(w.indirect, w.avoidable) );
 
