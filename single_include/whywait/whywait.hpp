@@ -20230,16 +20230,20 @@ struct thread_of_rank {
 
 /// What balancing one block would save, over the ranks that run it, or over their threads if several threads of a rank do.
 struct balance_answer {
-  core::stable_key block = 0;  ///< unmarked_key(), a key of unmarked code between two functions or after a call, or a block
+  core::stable_key block =
+      0;  ///< unmarked_key(), a key of unmarked code between two functions after or before a call, or a block
   core::stable_key piece = 0;  ///< the block, or of those that it joins the one of which that rank has most above the mean
   core::stable_key first = 0, second = 0;  ///< call sites around a single piece of unmarked code
   core::stable_key joined = 0;             ///< key of all code between the same functions as that piece; 0: not known
+  std::int64_t phase_ns = 0;  ///< time of that thread in all code of the phase of the piece
+  core::stable_key phase = 0;  ///< key of all code of its phase (explain::joined_by)
   std::int32_t rank = 0, thread = 0;  ///< the thread that spends most time in it
   std::int32_t ranks = 0;      ///< number of threads that run it: with one thread each, of ranks
   std::int32_t among = 0;  ///< those that share it once balanced: that run it, or all ranks of the run if surely only one does
   std::int32_t pieces = 1;  ///< number of blocks of that thread that it joins
   bool unmarked = false;  ///< code outside any region
   bool after = false;  ///< all unmarked code after one call, to whatever call each rank makes next
+  bool before = false;  ///< all unmarked code before one call, from whatever call each rank made before
   bool several = false;  ///< in some epochs another thread spends most time in it
   bool moves = false;  ///< the imbalance lies now here, now there, and evening it out saves clearly more than `saving_ns`
   bool reused = false;  ///< one of its threads has the number of another one that ended before
@@ -20264,6 +20268,8 @@ struct earlier_send {
   core::stable_key send = 0;  ///< call site of the send
   std::int64_t wait_ns = 0;  ///< the waits for this send that the block explains most of
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
+  core::stable_key group =
+      0;  ///< of the sends that move together: those after this work, and those from the same call after other work
 };
 
 /// What the run would save if no rank waited in one call.
@@ -21328,10 +21334,11 @@ struct outcome {
   run_maps maps;                         ///< options::maps
 };
 
-/// Largest saving first; the sends of one block stay together.
+/// Largest saving first; the sends of one group, and of one block of it, stay together.
 inline void sort_by_saving(base::vector<earlier_send>& sends) {
   base::small_stable_sort(sends, [](const earlier_send& a, const earlier_send& b) {
     if (a.saving_ns != b.saving_ns) return a.saving_ns > b.saving_ns;
+    if (a.group != b.group) return a.group < b.group;
     return a.block != b.block ? a.block < b.block : a.wait_ns > b.wait_ns;
   });
 }
@@ -21572,12 +21579,30 @@ constexpr core::stable_key between_key(core::stable_key first, core::stable_key 
 }
 /// Key of all unmarked code of main threads together, for balancing.
 constexpr core::stable_key unmarked_key() noexcept { return core::combine(1, 0x756e6d61726b65u); }
-/// Key of all unmarked code of main threads after a call at `site`, to whatever call comes next, for balancing.
-constexpr core::stable_key after_key(core::stable_key site) noexcept { return core::combine(site, 0x6166746572u); }
+/// Unmarked code of main threads that is joined, for balancing: all after a call, to whatever call comes next; all before one; all from an
+/// operation of all ranks to the next one.
+enum class joined_by : core::stable_key { none, after, before, phase };
+/// Key of the code that is joined by the call at `site`.
+constexpr core::stable_key joined_key(core::stable_key site, joined_by how) noexcept {
+  return core::combine(site, 0x6a6f696e6564u + static_cast<core::stable_key>(how));
+}
 /// Key of the time inside a call that is not waiting for others.
 constexpr core::stable_key call_key(core::stable_key site) noexcept { return core::combine(site, 0x63616c6cu); }
 /// Key of the time before MPI_Init returned, relative to the first rank that left it.
 constexpr core::stable_key startup_key() noexcept { return core::combine(1, 0x7374617274u); }
+
+/// The entry for `block` in a list in the order of blocks; null: there is none. O(log n).
+template <class List>
+auto find_block(const List& list, core::stable_key block) noexcept -> decltype(&list[0]) {
+  std::size_t first = 0;
+  for (std::size_t count = list.size(); count != 0;) {
+    const std::size_t half = count / 2;
+    const bool later = list[first + half].block < block;
+    first += later ? half + 1 : 0;
+    count = later ? count - half - 1 : half;
+  }
+  return first != list.size() && list[first].block == block ? &list[first] : nullptr;
+}
 
 /// The blocks of one rank and of the paths it took over, numbered from 0 in the order of first use. Keys are the same
 /// on all ranks, numbers only within one rank. Not thread safe.
@@ -21824,9 +21849,11 @@ struct unmarked_piece {
   std::int64_t ns, visits;
   std::uint32_t location = 0;
   bool main = true;  ///< of the main thread
+  core::stable_key phase = 0;  ///< key of its phase; of several the last; 0: none
 };
 
-/// The unmarked code of one rank, joined: all of it, that between calls in the same two functions, and that after each call. Ranks
+/// The unmarked code of one rank, joined: all of it, that between calls in the same two functions, that after and before each call, and
+/// that between two operations of all ranks. Ranks
 /// with other neighbours make the calls around the same code in other lines, so that only the functions tell that it is the same;
 /// code that one rank runs clearly more often is another. Ranks with another part in the program go on from the same call to
 /// other calls. Of further threads only what lies between calls in the same two functions is joined.
@@ -21863,9 +21890,11 @@ class joined_code {
       const std::uint32_t number = number_of.find(p.block);
       const std::int32_t another = number == entered ? 1 : 0;  // the first piece of its block
       entered += static_cast<std::uint32_t>(another);
-      if (p.main) add(explain::unmarked_key(), p, false, another, own);
-      if (p.main && p.first != 0) add(explain::after_key(p.first), p, true, another, own);
-      if (const core::stable_key key = of_blocks_[number].piece) add(key, p, false, another, own);
+      if (p.main) add(explain::unmarked_key(), p, how::none, another, own);
+      if (p.main && p.first != 0) add(explain::joined_key(p.first, how::after), p, how::after, another, own);
+      if (p.main && p.second != 0) add(explain::joined_key(p.second, how::before), p, how::before, another, own);
+      if (p.main && p.phase != 0) add(p.phase, p, how::phase, another, own);
+      if (const core::stable_key key = of_blocks_[number].piece) add(key, p, how::none, another, own);
     }
     small_stable_sort(of_blocks_, [](const sum& a, const sum& b) { return a.block < b.block; });
     for (base::pod_vector<explain::block_time>& here : own)
@@ -21881,63 +21910,62 @@ class joined_code {
     if (const sum* const joined = find_sum(e.block)) {
       e.piece = joined->piece;
       e.pieces = joined->pieces;
-      e.after = joined->after;
+      e.after = joined->of == how::after;
+      e.before = joined->of == how::before;
+      if (joined->of == how::phase) e.phase = e.block;
       e.unmarked = true;
     }
-    if (const sum* const piece = find(e.block)) {
+    if (const sum* const piece = explain::find_block(of_blocks_, e.block)) {
       e.first = piece->first;
       e.second = piece->second;
       e.joined = piece->piece;
+      e.phase = piece->phase;
       e.unmarked = true;
     }
   }
   /// The key of the code between the same functions as a piece; 0: none.
   core::stable_key key_of(core::stable_key block) const noexcept {
-    const sum* const piece = find(block);
+    const sum* const piece = explain::find_block(of_blocks_, block);
     return piece != nullptr ? piece->piece : 0;
   }
   /// The same for pieces between calls in the same lines; of others the key of the piece.
   core::stable_key lines_of(core::stable_key block) const noexcept {
-    const sum* const piece = find(block);
+    const sum* const piece = explain::find_block(of_blocks_, block);
     return piece != nullptr ? piece->lines : block;
   }
 
  private:
+  using how = explain::joined_by;
   struct sum {
     core::stable_key block, piece;
     std::int32_t pieces;
     core::stable_key first, second;  ///< call sites around a piece
-    bool after = false;  ///< all code after one call
+    how of = how::none;
     bool main = false;  ///< of the first piece between two functions: the main thread runs some
     core::stable_key lines = 0;  ///< around a piece
     std::int64_t visits = 0;  ///< of the first piece between two functions: of all
+    core::stable_key phase = 0;  ///< of a piece
   };
 
   // Equal for numbers of visits that differ by less than about a quarter, but for those on both sides of a limit.
   static std::uint64_t how_often(std::int64_t visits) noexcept {
     return static_cast<std::uint64_t>(std::lround(3 * std::log2(static_cast<double>(std::max<std::int64_t>(visits, 1)))));
   }
-  const sum* find(core::stable_key block) const noexcept {
-    const auto at = std::lower_bound(of_blocks_.begin(), of_blocks_.end(), block,
-                                     [](const sum& s, core::stable_key key) { return s.block < key; });
-    return at != of_blocks_.end() && at->block == block ? &*at : nullptr;
-  }
-
   const sum* find_sum(core::stable_key key) const noexcept {
     const std::uint32_t at = numbers_.find(key);
     return at != base::key_map::none ? &sums_[at] : nullptr;
   }
   // The longest piece comes first. `another`: 1 if it is the first of its block.
-  [[gnu::noinline]] void add(core::stable_key key, const unmarked_piece& p, bool after, std::int32_t another,
+  [[gnu::noinline]] void add(core::stable_key key, const unmarked_piece& p, how of, std::int32_t another,
                              time_by_location& own) {
     const std::uint32_t at = numbers_.intern(key, static_cast<std::uint32_t>(sums_.size()));
-    if (at == sums_.size()) sums_.push_back({key, p.block, 0, 0, 0, after});
+    if (at == sums_.size()) sums_.push_back({key, p.block, 0, 0, 0, of});
     sums_[at].pieces += another;
     own[p.location].push_back({key, p.ns, 0});
   }
   // Enters a block, with the functions that its calls are in.
   void enter(const unmarked_piece& p, explain::function_names* functions) {
-    of_blocks_.push_back({p.block, 0, 0, p.first, p.second, false, false, p.block});
+    of_blocks_.push_back({p.block, 0, 0, p.first, p.second, how::none, false, p.block, 0, p.phase});
     if (functions == nullptr || p.first == 0 || p.second == 0) return;
     const explain::source_keys from = functions->source_of(p.first), to = functions->source_of(p.second);
     if (from.function == 0 || to.function == 0) return;
@@ -22075,7 +22103,7 @@ class asked_code {
       if (asked_[p.block] != clock_plan::none)
         used(asked_[p.block], core::combine(rank_.blocks[p.block], code.between), static_cast<std::int64_t>(p.visits), ns);
     }
-    if (room_ns > 0) {
+    if (room_ns > 0 && !ended_) {
       const std::int64_t visits = visited_ ? 0 : 1;
       const auto use = [&](std::uint32_t number) {
         if (number != clock_plan::none) used(number, code.lines, visits, room_ns);
@@ -22086,12 +22114,14 @@ class asked_code {
         use(unmarked_);
         use(code.joined);
         use(code.after);
+        use(code.before);
       }
       visited_ = true;
     }
     if (record >= here_.records.size()) return;
     const core::sync_record& r = here_.records[record];
     step_ = r.steps;
+    ended_ = r.call == core::mpi_call::thread_end;
     if (core::divides_no_code(r)) return;
     last_site_ = r.site;
     visited_ = false;
@@ -22101,18 +22131,23 @@ class asked_code {
   static constexpr std::uint32_t no_site = 0xffffffffu;
 
   // Unmarked code between two calls: its key, and the numbers of that piece, of the code that it is joined with, and of all code
-  // after the first call.
+  // after the first and before the second call.
   struct numbers {
     core::stable_key between, lines;
-    std::uint32_t own, joined, after;
+    std::uint32_t own, joined, after, before;
   };
   numbers numbers_between(std::uint32_t from, std::uint32_t to) {
-    return recent_(from, to, [this](std::uint32_t first, std::uint32_t second) {
-      const core::stable_key site = code_after(here_, first), between = explain::between_key(site, key_of(second));
-      const core::stable_key joined = joined_.key_of(between);
-      return numbers{between, joined_.lines_of(between), plan_.number_of(between),
+    return recent_(from, to, [this](std::uint32_t before, std::uint32_t after) {
+      const core::stable_key first = code_after(here_, before), second = key_of(after);
+      const core::stable_key between = explain::between_key(first, second), joined = joined_.key_of(between);
+      const core::stable_key from_first = explain::joined_key(first, explain::joined_by::after),
+                             to_second = explain::joined_key(second, explain::joined_by::before);
+      return numbers{between,
+                     joined_.lines_of(between),
+                     plan_.number_of(between),
                      joined != 0 && works_ ? plan_.number_of(joined) : clock_plan::none,
-                     site != 0 && here_.thread == 0 ? plan_.number_of(explain::after_key(site)) : clock_plan::none};
+                     first != 0 && here_.thread == 0 ? plan_.number_of(from_first) : clock_plan::none,
+                     second != 0 && here_.thread == 0 ? plan_.number_of(to_second) : clock_plan::none};
     });
   }
   core::stable_key key_of(std::uint32_t site) const noexcept {
@@ -22129,6 +22164,7 @@ class asked_code {
   std::uint64_t step_ = 0, code_end_ = 0;
   std::uint32_t last_site_ = no_site;  ///< of the last call that ended a piece of unmarked code
   bool visited_ = false;
+  bool ended_ = false;  ///< the thread ended with the last record
   base::pair_cache<numbers, 3> recent_;  ///< most records are of few call sites in turn
 };
 
@@ -22342,6 +22378,7 @@ class block_balance {
       e.thread = who.thread;
       e.ranks = 1;
       joined.describe(e);
+      if (const explain::block_time* const phase = explain::find_block(own, e.phase)) e.phase_ns = phase->ns;
       e.reused = reused && e.unmarked;  // a mark tells visits apart
       e.region = !e.unmarked && std::binary_search(regions.begin(), regions.end(), b.block);
       e.most_ns = e.least_ns = e.sum_ns = b.ns;
@@ -22382,7 +22419,7 @@ class block_balance {
       }
       e.among = e.ranks == 1 && (e.region || is_alone(e, more)) ? all_ranks_ : e.ranks;
       if (e.among > e.ranks) e.others_ns = longest_.who == explain::thread_of_rank{e.rank, e.thread} ? second_.ns : longest_.ns;
-      const bool code = e.region || e.unmarked;  // neither start-up nor time inside MPI can be balanced
+      const bool code = (e.region || e.unmarked) && e.phase != e.block;  // neither start-up nor time inside MPI can be balanced
       if (code && e.among > 1 && excess(e) > 0) found.push_back(e);
     }
     small_stable_sort(found, [](const entry& a, const entry& b) {
@@ -22391,6 +22428,11 @@ class block_balance {
     std::size_t kept = 0;
     for (entry& e : found) {
       if (e.pieces > 1) e.piece = most_uneven(e);
+      if (is_even_in_phase(e)) continue;
+      std::size_t again = 0;  // of most code there are several: of one call, of another one, and the piece alone
+      for (std::size_t i = 0; i != kept; ++i)
+        again += found[i].piece == e.piece && found[i].block != explain::unmarked_key() ? 1 : 0;
+      if (again == 2 && e.block != explain::unmarked_key()) continue;
       const auto same = [&e](const entry& x) {
         return x.piece == e.piece && x.ranks == e.ranks && 50 * std::max(x.sum_ns - e.sum_ns, e.sum_ns - x.sum_ns) <= e.sum_ns;
       };
@@ -22434,6 +22476,8 @@ class block_balance {
             to.thread = e.thread;
             to.piece = e.piece;
             to.pieces = e.pieces;
+            to.phase = e.phase;
+            to.phase_ns = e.phase_ns;
           }
           to.reused |= e.reused;
           to.ranks += e.ranks;
@@ -22479,15 +22523,24 @@ class block_balance {
     core::stable_key piece = e.piece;
     std::int64_t most_ns = INT64_MIN;
     for (const entry& x : all_) {
-      const bool in =
-          x.first != 0 && x.second != 0 && x.pieces == 1 &&
-          (e.after ? e.block == explain::after_key(x.first) : e.block == x.joined || e.block == explain::unmarked_key());
+      const bool in = x.first != 0 && x.second != 0 && x.pieces == 1 &&
+                      (e.after    ? e.block == explain::joined_key(x.first, explain::joined_by::after)
+                       : e.before ? e.block == explain::joined_key(x.second, explain::joined_by::before)
+                                  : e.block == x.joined || e.block == explain::unmarked_key());
       const std::int64_t above_ns = x.most_ns - x.sum_ns / std::max(x.ranks, all_ranks_);
       if (!in || x.rank != e.rank || x.thread != e.thread || above_ns <= most_ns) continue;
       most_ns = above_ns;
       piece = x.block;
     }
     return piece;
+  }
+  // Whether all ranks run a piece, and that which runs most of it does not compute longer than the others from the operation of all ranks
+  // ahead of it to the next one: what these run less of it they run there between other calls.
+  bool is_even_in_phase(const entry& e) const noexcept {
+    const bool asked = e.ranks == all_ranks_ && !e.region && e.block != explain::unmarked_key();
+    const entry* const piece = asked ? explain::find_block(all_, e.piece) : nullptr;
+    const entry* const all = piece != nullptr ? explain::find_block(all_, piece->phase) : nullptr;
+    return all != nullptr && all->ranks == all_ranks_ && 2 * (piece->phase_ns - all->sum_ns / all->ranks) < excess(e);
   }
   static std::int64_t excess(const entry& e) noexcept { return e.most_ns - mean_ns(e); }
 
@@ -22692,7 +22745,7 @@ class location_steps {
     return true;
   }
   /// Whether a record is an operation of all ranks, which all of them pass in the same order.
-  static bool of_all(const rank_history& rank, const core::sync_record& r) noexcept {
+  [[gnu::noinline]] static bool of_all(const rank_history& rank, const core::sync_record& r) noexcept {
     if (r.comm >= rank.communicators.size() || r.has(core::sync_flag::failed | core::sync_flag::met)) return false;
     const communicator& comm = rank.communicators[r.comm];
     return comm.id != 0 && !comm.inter && !comm.outside && comm.size == rank.ranks && core::is_ordered_collective(r.call);
@@ -25921,6 +25974,7 @@ class own_time {
       std::int64_t visits;             ///< of unmarked code
       std::int64_t polls_ns;           ///< between two polls, where the rank may wait
       std::uint32_t part;              ///< its last one
+      core::stable_key phase;          ///< of unmarked code, at its last visit
     };
     // A recently used block: a step, a call or the code between two calls.
     struct recent {
@@ -25948,7 +26002,7 @@ class own_time {
       seen& s = known_[at];
       if (s.location != location_) {
         s = {location_, static_cast<std::uint32_t>(here_.size())};
-        here_.push_back({block, s.number, 0, 0, 0, 0, 0, 0});
+        here_.push_back({block, s.number, 0, 0, 0, 0, 0, 0, 0});
       }
       return s.number;
     }
@@ -25978,6 +26032,9 @@ class own_time {
     ++record_;
     kept_now_ = keep;
     call_ = r.site + 1;
+    ended_ = r.call == core::mpi_call::thread_end;
+    if (core::is_ordered_collective(r.call) && explain::location_steps::of_all(*rank_, r))
+      phase_ = explain::joined_key(key_of(call_), explain::joined_by::phase);
     if (!core::divides_no_code(r)) site_ = call_;
     left_ns_ = walk.leave_ns();
     const std::uint32_t kept = static_cast<std::uint32_t>(instants_.size());
@@ -26020,7 +26077,8 @@ class own_time {
       blocks_.push_back(n.block);
       if (n.spent_ns != 0) spent.push_back({n.block, n.spent_ns, 0});
       if ((n.first | n.second) != 0 && works)
-        pieces.push_back({n.block, n.first, n.second, n.spent_ns - n.polls_ns, n.visits, location, here_->thread == 0});
+        pieces.push_back(
+            {n.block, n.first, n.second, n.spent_ns - n.polls_ns, n.visits, location, here_->thread == 0, n.phase});
     }
     for (piece& p : parts_) p.block = known.sorted_[p.block];
   }
@@ -26119,13 +26177,14 @@ class own_time {
       if (ns > 0) add(known.number(room::step, step.block, [&] { return rank_->blocks[step.block]; }), ns, known);
     }
     steps_ = steps_end;
-    if (room_ns <= 0) return;
+    if (room_ns <= 0 || ended_) return;
     const core::stable_key first = code_after(*here_, site_ - 1), second = key_of(site + 1);
     const std::uint32_t block = known.number(site_, site, [&] { return explain::between_key(first, second); });
     add(block, room_ns, known);
     room::name& name = known.here_[block];
     name.first = first;
     name.second = second;
+    name.phase = phase_;
     if (room_ns == whole_ns && explain::is_between_polls(*here_, record_)) name.polls_ns += room_ns;
     ++name.visits;
   }
@@ -26175,6 +26234,8 @@ class own_time {
   std::uint64_t record_ = 0, steps_ = 0;  ///< while records are added: number of records and steps entered
   std::uint32_t first_ = 0;  ///< the first part since the last instant that is kept
   bool kept_now_ = false;  ///< the current record is kept
+  core::stable_key phase_ = 0;  ///< see unmarked_piece; 0 before the first operation of all ranks
+  bool ended_ = false;  ///< the thread ended with the previous record, and runs no code up to the next
   std::uint32_t site_ = 0;  ///< 1 + the site after which the code at hand began; 0: none
   std::uint32_t call_ = 0;  ///< 1 + the site of the current record
   std::uint64_t code_end_ = 0;  ///< see explain::code_end_site
@@ -32553,30 +32614,44 @@ inline void add_up(base::vector<key_time>& times) {
 }
 
 /// The sends for which it is predicted what sending before the work ahead of them saves: those of late senders, by the block
-/// that explains most of the waits for them. At most two blocks with the longest waits.
+/// that explains most of the waits for them. Ranks with other neighbours have other blocks ahead of the same send: these move together.
+/// At most two groups of blocks with the longest waits.
 inline base::pod_vector<explain::earlier_send> sends_to_move(const base::vector<explain::merged_class>& classes) {
-  constexpr std::size_t most_blocks = 2, most_sends = 16;
+  constexpr std::size_t most_groups = 2, most_sends = 16;
   base::vector<explain::earlier_send> all;
   for (const explain::merged_class& c : classes) {
     if (c.sum.why != explain::pattern::late_sender) continue;
     const explain::residual_term* top = nullptr;
     for (const explain::residual_term& t : c.sum.residual)
       if (t.within == 0 && t.total_ns > 0 && (top == nullptr || t.total_ns > top->total_ns)) top = &t;
-    if (top != nullptr) all.push_back({top->block, c.sum.cause, c.sum.wait_ns, 0});
+    if (top != nullptr) all.push_back({top->block, c.sum.cause, c.sum.wait_ns, 0, top->block});
   }
   const auto before = [](const explain::earlier_send& a, const explain::earlier_send& b) {
     return a.block != b.block ? a.block < b.block : a.send < b.send;
   };
   base::sort_and_join(all, before, [](explain::earlier_send& to, const explain::earlier_send& s) { to.wait_ns += s.wait_ns; });
-  for (explain::earlier_send& s : all)  // for a while: the waits of the whole block
-    for (const explain::earlier_send& o : all) s.saving_ns += o.block == s.block ? o.wait_ns : 0;
+  std::int64_t all_ns = 0;
+  for (const explain::earlier_send& s : all) all_ns += s.wait_ns;
+  std::size_t kept = 0;
+  for (const explain::earlier_send& s : all)
+    if (100 * s.wait_ns >= all_ns) all[kept++] = s;
+  all.resize(kept);  // at most 100 are compared with each other
+  for (std::size_t i = 0; i != all.size(); ++i) {
+    for (const explain::earlier_send& s : all) {
+      const core::stable_key other = s.group;
+      if ((s.block != all[i].block && s.send != all[i].send) || other == all[i].group) continue;
+      for (explain::earlier_send& o : all) o.group = o.group == other ? all[i].group : o.group;
+    }
+  }
+  for (explain::earlier_send& s : all)  // for a while: the waits of the whole group
+    for (const explain::earlier_send& o : all) s.saving_ns += o.group == s.group ? o.wait_ns : 0;
   explain::sort_by_saving(all);
   base::pod_vector<explain::earlier_send> sends;
-  std::size_t blocks = 0;
+  std::size_t groups = 0;
   for (explain::earlier_send& s : all) {
-    if (10 * s.wait_ns < s.saving_ns) continue;  // hardly waited for
-    if (sends.empty() || sends.back().block != s.block) ++blocks;
-    if (blocks > most_blocks || sends.size() == most_sends) break;
+    if (50 * s.wait_ns < s.saving_ns) continue;  // hardly waited for
+    if (sends.empty() || sends.back().group != s.group) ++groups;
+    if (groups > most_groups || sends.size() == most_sends) break;
     s.saving_ns = 0;
     sends.push_back(s);
   }
@@ -33070,8 +33145,11 @@ class clock_stage final : public explain::rank_clocks {
     for (auto blocks = in.get<std::uint64_t>(); blocks != 0; --blocks) add(all, {in.get<core::stable_key>(), 0.5});
     base::pod_vector<explain::earlier_send> sends;
     get_all(in, sends);
-    for (std::size_t i = 0; i != sends.size(); ++i)
-      if (i == 0 || sends[i].block != sends[i - 1].block) add(all, {sends[i].block, 1.0, -1, true});
+    for (std::size_t i = 0; i != sends.size(); ++i) {
+      const explain::change first{sends[i].block, 1.0, -1, true};
+      if (i == 0 || sends[i].group != sends[i - 1].group) add(all, first);
+      else if (sends[i].block != sends[i - 1].block) all.back().changes.push_back(first);
+    }
     if (const auto barrier = in.get<core::stable_key>()) add(all, {explain::call_key(barrier), 1.0, -1, false, true});
     base::pod_vector<core::stable_key> locks;
     get_all(in, locks);
@@ -33192,7 +33270,7 @@ class clock_stage final : public explain::rank_clocks {
       result.removal = {barrier_, total_ns_ - ends_[moved]};
     }
     for (std::size_t i = sends_.size(); i-- != 0;) {
-      if (i + 1 == sends_.size() || sends_[i].block != sends_[i + 1].block) --moved;
+      if (i + 1 == sends_.size() || sends_[i].group != sends_[i + 1].group) --moved;
       sends_[i].saving_ns = total_ns_ - ends_[moved];
     }
     for (const explain::earlier_send& s : sends_) result.earlier_sends.push_back(s);
@@ -33277,7 +33355,7 @@ class clock_stage final : public explain::rank_clocks {
   joined_code::time_by_location own_;  ///< what each location did itself, by block, until join_code
   base::pod_vector<unmarked_piece> pieces_;
   joined_code joined_;
-  base::pod_vector<explain::earlier_send> sends_;  ///< on rank 0: the questions before those, one for each block
+  base::pod_vector<explain::earlier_send> sends_;  ///< on rank 0: the questions before those, one for each group
   core::stable_key barrier_ = 0;  ///< on rank 0: the call site of the question after those, or 0
   base::pod_vector<core::stable_key> locks_;  ///< on rank 0: the call sites of the question after that; empty: none
   explain::turn_taking turns_;  ///< on rank 0: of the question after that
@@ -36078,6 +36156,64 @@ class name_resolver {
 
 #endif
 
+// ---- whywait/report/slow_words.hpp
+#ifndef WHYWAIT_REPORT_SLOW_WORDS_HPP
+#define WHYWAIT_REPORT_SLOW_WORDS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace reports {
+namespace detail {
+
+/// Not 0: further threads of ranks are among the slow ones.
+inline std::int32_t further_threads(const explain::balance_answer& b) noexcept {
+  std::int32_t all = b.thread;
+  for (const explain::thread_of_rank& t : b.slow) all |= t.thread;
+  return all;
+}
+
+/// The threads that take nearly as long as the slowest one, with a verb: "rank 1 takes", "ranks 2 and 3 take", "12 of 64 ranks take",
+/// "8 threads of rank 1 take", "rank 0 thread 1 and rank 1 thread 1 take", "8 of 64 threads take".
+inline std::string slow_words(const explain::balance_answer& b, const char* one, const char* more) {
+  const std::int32_t further = further_threads(b);
+  const char* const nouns = further != 0 ? "threads" : base::rank_nouns();
+  if (b.several) return std::string("now one ").append(nouns, std::strlen(nouns) - 1) + ", now another " + one;
+  if (b.slow_ranks < 2) return base::rank_text(b.rank, b.thread) + " " + one;
+  const auto listed = std::min(b.slow_ranks, static_cast<std::int32_t>(std::size(b.slow)));
+  const bool of_one = further != 0 && b.slow[0].rank == b.slow[listed - 1].rank;
+  std::string out = base::count(b.slow_ranks) + " ";
+  if (of_one) {
+    out += "threads of " + base::rank_text(b.rank);
+  } else if (b.slow_ranks > listed) {
+    out += "of " + base::count(std::max(b.ranks, b.slow_ranks)) + " " + nouns;
+  } else {
+    base::pod_vector<std::int32_t> ranks;
+    out.clear();
+    for (std::int32_t i = 0; i != listed; ++i) {
+      ranks.push_back(b.slow[i].rank);
+      if (i != 0) out += i + 1 == listed ? " and " : ", ";
+      out += base::rank_text(b.slow[i].rank, b.slow[i].thread);
+    }
+    if (further == 0) out = base::rank_list(ranks);
+  }
+  return out + " " + more;
+}
+
+/// The time of a slow thread relative to the mean of the others that run the block; 0 if there is no other.
+inline double slow_ratio(const explain::balance_answer& b) noexcept {
+  const std::int64_t slow = std::max(b.slow_ranks, 1), slow_ns = b.slow_ranks > 1 ? b.slow_ns : b.most_ns;
+  if (b.ranks <= slow || b.sum_ns <= slow_ns) return 0;
+  return static_cast<double>(slow_ns) * static_cast<double>(b.ranks - slow) /
+         (static_cast<double>(slow) * static_cast<double>(b.sum_ns - slow_ns));
+}
+
+}  // namespace detail
+}  // namespace reports
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/rules/finding.hpp
 #ifndef WHYWAIT_RULES_FINDING_HPP
 #define WHYWAIT_RULES_FINDING_HPP
@@ -37038,7 +37174,7 @@ struct verdict_entry : named_block {
   bool predicted = true;      ///< by the virtual clocks; otherwise the saving is an upper bound
   bool at_least = false;  ///< the imbalance moves, and evening it out saves more
   bool of_pattern = false;    ///< no cause is known beyond the pattern of the waits
-  bool after = false;         ///< about all unmarked code after a call
+  bool after = false, before = false;  ///< about all unmarked code after a call, before one
   std::string root;           ///< of the rule's finding
   core::stable_key piece = 0;  ///< the block, or the longest of those that it joins
   double excess_seconds = 0;  ///< by the virtual clocks: the time of the rank in the block above the mean
@@ -37147,48 +37283,6 @@ inline bool computes_more(const explain::balance_answer& b, const rules::evaluat
   });
 }
 
-/// Not 0: further threads of ranks are among the slow ones.
-inline std::int32_t further_threads(const explain::balance_answer& b) noexcept {
-  std::int32_t all = b.thread;
-  for (const explain::thread_of_rank& t : b.slow) all |= t.thread;
-  return all;
-}
-
-/// The threads that take nearly as long as the slowest one, with a verb: "rank 1 takes", "ranks 2 and 3 take", "12 of 64 ranks take",
-/// "8 threads of rank 1 take", "rank 0 thread 1 and rank 1 thread 1 take", "8 of 64 threads take".
-inline std::string slow_words(const explain::balance_answer& b, const char* one, const char* more) {
-  const std::int32_t further = further_threads(b);
-  const char* const nouns = further != 0 ? "threads" : base::rank_nouns();
-  if (b.several) return std::string("now one ").append(nouns, std::strlen(nouns) - 1) + ", now another " + one;
-  if (b.slow_ranks < 2) return base::rank_text(b.rank, b.thread) + " " + one;
-  const auto listed = std::min(b.slow_ranks, static_cast<std::int32_t>(std::size(b.slow)));
-  const bool of_one = further != 0 && b.slow[0].rank == b.slow[listed - 1].rank;
-  std::string out = base::count(b.slow_ranks) + " ";
-  if (of_one) {
-    out += "threads of " + base::rank_text(b.rank);
-  } else if (b.slow_ranks > listed) {
-    out += "of " + base::count(std::max(b.ranks, b.slow_ranks)) + " " + nouns;
-  } else {
-    base::pod_vector<std::int32_t> ranks;
-    out.clear();
-    for (std::int32_t i = 0; i != listed; ++i) {
-      ranks.push_back(b.slow[i].rank);
-      if (i != 0) out += i + 1 == listed ? " and " : ", ";
-      out += base::rank_text(b.slow[i].rank, b.slow[i].thread);
-    }
-    if (further == 0) out = base::rank_list(ranks);
-  }
-  return out + " " + more;
-}
-
-/// The time of a slow thread relative to the mean of the others that run the block; 0 if there is no other.
-inline double slow_ratio(const explain::balance_answer& b) noexcept {
-  const std::int64_t slow = std::max(b.slow_ranks, 1), slow_ns = b.slow_ranks > 1 ? b.slow_ns : b.most_ns;
-  if (b.ranks <= slow || b.sum_ns <= slow_ns) return 0;
-  return static_cast<double>(slow_ns) * static_cast<double>(b.ranks - slow) /
-         (static_cast<double>(slow) * static_cast<double>(b.sum_ns - slow_ns));
-}
-
 /// Whether a rank deals most visits of a block to the ranks that ask first, or runs it itself for each of them.
 inline bool is_dealt(const explain::balance_answer& b, std::int64_t dealt) noexcept {
   return dealt > 0 && 2 * dealt >= b.visits;
@@ -37267,7 +37361,9 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
            hands_over(b.piece, b.among > b.ranks, found, resolve);
   };
   const auto saved_ns = [&](const explain::balance_answer& b) {
-    return of_items(b) ? std::max(b.saving_ns, saved_by_half(b.piece, found)) : b.saving_ns;
+    if (!of_items(b)) return b.saving_ns;
+    const std::int64_t half_ns = saved_by_half(b.piece, found);
+    return b.among > b.ranks && half_ns > 0 ? half_ns : std::max(b.saving_ns, half_ns);  // that of one thread between two
   };
   // Serial work of a rank is clearer advice than that the rank is slower.
   for (const explain::balance_answer& b : balances)
@@ -37287,9 +37383,12 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const bool unmarked = v.kind == "between", whole = b.block == explain::unmarked_key();
     if (unmarked ? whole != together : v.kind != "region") continue;
     v.after = b.after;
+    v.before = b.before;
     v.piece = b.piece;
     const auto same = [&v](const verdict_entry& x) {
-      const bool part = (x.after || v.after) && x.from && v.from && *x.from == *v.from;  // of the code after the same call
+      // of the code after, or before, the same call
+      const bool part =
+          ((x.after || v.after) && x.from && v.from && *x.from == *v.from) || ((x.before || v.before) && x.where == v.where);
       return part || (x.block == v.block && x.where.line == v.where.line);
     };
     const bool again = std::any_of(all.begin(), all.end(), same);
@@ -37311,7 +37410,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     }
     if (ranks_in_turn && rule_replaces(b, found, said, even)) continue;
     const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
-    if (b.after && !computes_more(b, said)) continue;
+    if ((b.after || b.before) && !computes_more(b, said)) continue;
     v.saving_seconds = (in_turn && !b.moves) || ranks_in_turn ? even : saving;
     const bool progress = rules::delays_progress(b.piece, found);
     v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && !(progress && divided) &&
@@ -37324,6 +37423,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const std::string name = !unmarked           ? (code.empty() ? v.block : base::joined({v.block, " (", code, ")"}))
                              : b.after && v.from ? (v.from->call == "omp parallel" ? "the code in " : "the code after ") +
                                                        base::brief_call_text(*v.from)
+                             : b.before     ? "the code before " + base::brief_call_text(v.where)
                              : b.pieces > 1 ? "unmarked code, above all " + between_text(v)
                                             : "the code " + between_text(v);
     const bool one_other = b.ranks - std::max(b.slow_ranks, 1) == 1;
@@ -37339,7 +37439,9 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     } else if (in_turn) {
       v.claim = base::joined({"now one thread, now another takes longer in ", name, ": evening that out"});
     } else if (ranks_in_turn) {
-      v.claim = base::joined({slow_words(b, "takes", "take"), " longer now and then in ", name, ": evening that out"});
+      const char* const when =
+          b.several || b.slow_ranks > 1 ? " longer now and then in " : " longer at times, others at other times, in ";
+      v.claim = base::joined({slow_words(b, "takes", "take"), when, name, ": evening that out"});
     } else if (nearly_all) {
       v.claim = base::joined({slow_words(b, "does", "do"), " nearly all of ", name, ": balancing it"});
     } else {
@@ -37502,6 +37604,7 @@ struct run_facts {
   std::int64_t ranks = 1;
   std::string mpi;  ///< version text of the MPI library
   std::int64_t mpi_calls = 0;  ///< calls seen on all ranks; 0 means that interception did not work
+  bool openmp_unseen = false;  ///< waits of OpenMP that are not observed count as code
   bool threads_only = false;  ///< one process without MPI: what is called a rank everywhere is one of its threads
   std::int64_t primitives = 0;  ///< thread primitives seen that waited, or ended a wait
   std::int64_t interposed_calls = 0;  ///< calls of pthread functions that were seen; 0: they were not interposed
@@ -39617,12 +39720,15 @@ inline void add_up(base::vector<explain::location_share>& to, const base::vector
 /// block. All sends that come after it, and the ranks that wait for them, are taken as one.
 inline void set_earlier_sends(row_writer& w, const explain::outcome& found, const explain::block_names& names,
                               const program_facts& program, const explain::explanation& e, core::stable_key block) {
+  const explain::earlier_send* first = nullptr;
+  for (const explain::earlier_send& s : found.earlier_sends)
+    if (s.block == block && s.send == e.cause) first = &s;
+  if (first == nullptr || e.why != explain::pattern::late_sender) return;
   const auto moves = [&](const explain::explanation& o) {
-    if (o.why != explain::pattern::late_sender) return false;
-    return std::any_of(found.earlier_sends.begin(), found.earlier_sends.end(),
-                       [&](const explain::earlier_send& s) { return s.block == block && s.send == o.cause; });
+    for (const explain::earlier_send& s : found.earlier_sends)
+      if (s.group == first->group && s.send == o.cause) return o.why == explain::pattern::late_sender;
+    return false;
   };
-  if (!moves(e)) return;
   base::vector<explain::location_share> waiters, causers;
   std::int64_t wait_ns = 0, inherited_ns = 0;
   for (const explain::explanation& o : found.waits) {
@@ -39639,7 +39745,7 @@ inline void set_earlier_sends(row_writer& w, const explain::outcome& found, cons
   };
   std::int64_t saving_ns = 0;
   for (const explain::earlier_send& s : found.earlier_sends) {
-    if (s.block != block) continue;
+    if (s.group != first->group) continue;
     add(s.send);
     saving_ns = s.saving_ns;
   }
@@ -39837,10 +39943,18 @@ class fact_maker {
         program_(program),
         path_(found, names_),
         bounds_(found, program_, ranks) {
-    for (const bool whole : {false, true})  // an answer about all unmarked code saves more than its largest piece
-      for (const explain::balance_answer& b : found.balances)
-        if ((b.block == explain::unmarked_key()) == whole)
-          balanced_.intern(b.piece, static_cast<std::uint32_t>(&b - found.balances.begin()));
+    for (const bool whole : {false, true}) {  // an answer about all unmarked code saves more than its largest piece
+      for (const explain::balance_answer& all : found.balances) {
+        if ((all.block == explain::unmarked_key()) != whole) continue;
+        const auto number = static_cast<std::uint32_t>(&all - found.balances.begin());
+        balanced_.intern(all.piece, number);
+        for (const explain::balance_answer& b : found.balances) {  // pieces of the code after or before one call
+          const bool part = (all.after && all.block == explain::joined_key(b.first, explain::joined_by::after)) ||
+                            (all.before && all.block == explain::joined_key(b.second, explain::joined_by::before));
+          if (part && b.pieces == 1 && b.rank == all.rank && b.thread == all.thread) balanced_.intern(b.piece, number);
+        }
+      }
+    }
   }
 
   void make() {
@@ -40069,7 +40183,7 @@ class fact_maker {
           base::joined({marked_wait ? "make " : "spread the work of ", blocks, marked_wait ? " shorter" : " evenly over the ",
                         marked_wait           ? ""
                         : within_ranks(e.why) ? "threads"
-                                              : "ranks"}));
+                                              : base::rank_nouns()}));
     w.set("late_ranks", guilty).set("late_ranks_count", late_count).set("late_rank", late_rank);
     w.set("waiting_ranks", waiting)
         .set("waiting_ranks_count", waiting_count)
@@ -43252,7 +43366,8 @@ inline const char* balance() noexcept {
 # one thread of a team runs for all, as that of omp single, may be run by one of them more often by chance.
 declare composite event uneven member ( wait as w )
   when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting'
-       and not (w.pattern = 'thread_barrier' and w.threads > 1 and w.top_waiting_amount = 0 and w.top_kind != 'between');
+       and not (w.pattern = 'thread_barrier' and w.threads > 1 and w.top_waiting_amount = 0 and w.top_kind != 'between')
+  parameters ( as_fast = if(w.lead = 'one' and not w.balance_moves, w.above_mean * w.code_ranks / max(1, w.code_ranks - 1), 0 s) );
 declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.excess = 'both' or w.excess = 'work' or w.excess = 'unknown' parameters (
   name = "uneven_work",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
@@ -43263,7 +43378,7 @@ declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.e
                      if(w.excess = 'both', " ({w.units_ratio} times the units of work, and each takes longer).",
                      if(w.excess = 'work', " (with as many visits, of more instructions each).",
                      if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer)."))))),
-  advice = if(w.excess = 'unknown', "if it is the same work on all {w.code_nouns} (WHYWAIT_WORK would tell), find what makes it slower there; else ", "")
+  advice = if(w.excess = 'unknown', "if it is the same work on all {w.code_nouns} (WHYWAIT_WORK would tell), find what makes it slower there" + if(as_fast > w.above_mean, ", which saves up to {as_fast}", "") + "; else ", "")
            + if(w.pattern = 'wait_for_progress', "let {w.late_ranks} call MPI_Test now and then in it, or ", "")
            + if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " on {w.code_thread} to " + if(w.code_ranks = 2, "the other one", "the other {w.code_nouns}") + ": balance it by cost, not by count",
               "balance " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " over the {w.code_nouns}, by cost and not by count"),
@@ -43410,26 +43525,28 @@ inline const char* collectives() noexcept {
   return R"rules(
 # Without the barrier that ranks wait longest in they may wait for the same elsewhere.
 declare composite event wait_at_barrier member ( wait as w ) when w.pattern = 'wait_at_barrier'
-  parameters ( drop = if(w.without_known and w.without_share < 1 %, "", "drop {w.operation} if no data depends on it") );
+  parameters ( late_call = w.blocks_count = 0 and w.top_kind = 'call' and w.top_share >= 50 %,
+               drop = if(w.without_known and w.without_share < 1 %, "", "drop {w.operation} if no data depends on it") );
 declare problem for wait_at_barrier parameters (
   name = "wait_at_barrier",
   description = "{w.waiting_ranks} came to {w.operation} before {w.late_ranks} and waited there.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together" + if(drop = '', "", ", or dropping it,")),
-  advice = if(w.blocks_count > 0, "{w.spread}" + if(drop = '', "", ", or {drop}"), if(drop = '', "let all ranks come to {w.operation} together", drop)),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", if(late_call, " because of {w.top}: making it shorter", ": arriving together") + if(drop = '', "", ", or dropping it,")),
+  advice = if(w.blocks_count > 0, "{w.spread}" + if(drop = '', "", ", or {drop}"), if(late_call, "call it less often or on all ranks alike, or make it shorter: {w.top}" + if(drop = '', "", ", or {drop}"), if(drop = '', "let all ranks come to {w.operation} together", drop))),
   duration = w.duration,
-  saving = w.avoidable );
+  saving = if(late_call, w.avoidable * max(1, w.all_shapes / w.duration), w.avoidable) );
 
 # Calls for files have a nonblocking form only if they read or write.
 declare composite event wait_at_nxn member ( wait as w ) when w.pattern = 'wait_at_nxn'
-  parameters ( form = if(starts_with(w.operation_call, 'MPI_File_') and not contains(w.operation_call, '_all'), "", "the nonblocking form of {w.operation}") );
+  parameters ( late_call = w.blocks_count = 0 and w.top_kind = 'call' and w.top_share >= 50 %,
+               form = if(starts_with(w.operation_call, 'MPI_File_') and not contains(w.operation_call, '_all'), "", "the nonblocking form of {w.operation}") );
 declare problem for wait_at_nxn parameters (
   name = "wait_at_nxn",
   description = "All need data of all in {w.operation}: {w.waiting_ranks} came before {w.late_ranks} and waited.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together" + if(form = '', "", ", or its nonblocking form,")),
-  advice = if(w.blocks_count > 0, "{w.spread}", if(form = '', "let all ranks come to {w.operation} together", ""))
-           + if(w.blocks_count > 0 and form != '', ", or ", "") + if(form = '', "", "start {form} and do other work until its result is needed"),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", if(late_call, " because of {w.top}: making it shorter", ": arriving together" + if(form = '', "", ", or its nonblocking form,"))),
+  advice = if(w.blocks_count > 0, "{w.spread}", if(late_call, "call it less often or on all ranks alike, or make it shorter: {w.top}", if(form = '', "let all ranks come to {w.operation} together", "")))
+           + if((w.blocks_count > 0 or late_call) and form != '', ", or ", "") + if(form = '', "", "start {form} and do other work until its result is needed"),
   duration = w.duration,
-  saving = w.avoidable );
+  saving = if(late_call, w.avoidable * max(1, w.all_shapes / w.duration), w.avoidable) );
 
 declare composite event late_broadcast member ( wait as w ) when w.pattern = 'late_broadcast';
 declare problem for late_broadcast parameters (
@@ -43667,7 +43784,7 @@ declare problem for late_sender parameters (
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}",
                 "post the receive early with MPI_Irecv and wait for it after other work"),
   duration = w.duration,
-  saving = if(idle, min(w.shorter, w.most_even), if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), w.shorter, w.avoidable)) );
+  saving = if(idle, min(w.shorter, w.most_even), if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), w.shorter, if(w.earlier_known, max(w.avoidable, w.earlier_saving), w.avoidable))) );
 
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
 # would travel while all work. What that saves is known from the virtual clocks; at most, if ranks also wait until nonblocking sends are
@@ -43680,7 +43797,7 @@ declare composite event send_after_work member ( wait as w )
 declare problem for send_after_work parameters (
   name = "send_after_work",
   instead_of = "late_sender, wrong_order, serialised_pipeline, slow_block, work_in_turn",
-  root = "{w.top} {w.top_place}",
+  root = "{w.earlier_sends}",
   description = "{w.earlier_ranks} waited for messages that are sent only after {w.top}: {w.earlier_sends}.",
   verdict = if(w.earlier_saving < w.noise, "", "{w.earlier_ranks} waited for messages that are sent only after {w.top}"
             + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
@@ -44031,7 +44148,8 @@ declare problem for thread_barrier parameters (
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together"),
   advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "{w.spread}, or let them go on without each other if no data depends on {w.operation}"),
   duration = w.duration,
-  saving = if(w.threads > 1, max(w.avoidable * (1 - 1 / w.threads), w.balanced), w.avoidable) );
+  saving = if(w.threads > 1, max(max(w.avoidable * (1 - 1 / w.threads), w.balanced),
+                                 if(w.blocks_count > 0, min(w.most_divided, w.all_shapes / w.threads), 0 s)), w.avoidable) );
 
 declare composite event latch member ( wait as w ) when w.pattern = 'latch';
 declare problem for latch parameters (
@@ -44064,7 +44182,8 @@ declare problem for future parameters (
   saving = w.avoidable );
 
 # If most of the wait is inherited, the joined thread waited itself: advice for that wait shortens this one.
-declare composite event join member ( wait as w ) when w.pattern = 'join' and 2 * w.top_inherited <= w.top_duration;
+declare composite event join member ( wait as w ) when w.pattern = 'join' and 2 * w.top_inherited <= w.top_duration
+  parameters ( all = if(starts_with(w.code_thread, 'thread'), max(w.threads, w.ranks), w.threads) );
 declare problem for join parameters (
   name = "join",
   description = "{w.waiting_ranks} waited in {w.operation} for the end of {w.late_others}.",
@@ -44072,7 +44191,7 @@ declare problem for join parameters (
   advice = if(w.blocks_count > 0, "let {w.waiting_ranks} do a part of {w.blocks}", "let {w.waiting_ranks} also work")
            + " before waiting, or divide it among more threads",
   duration = w.duration,
-  saving = if(w.threads > 1, max(w.avoidable * (1 - 1 / w.threads), w.balanced), w.avoidable) );
+  saving = if(all > 1, max(w.avoidable * (1 - 1 / all), w.balanced), w.avoidable) );
 )rules";
 }
 
@@ -47392,9 +47511,12 @@ class process_names final : public explain::function_names {
     explain::source_keys found = keys_of(code_of_site(*m.calls, m.number, from));
     if (found.function == 0) return {};
     if (from != nullptr) {
-      const explain::source_keys caller = keys_of(symbols().of_call(from));
-      found.function = core::combine(found.function, caller.function);
-      found.line = found.line != 0 && caller.line != 0 ? core::combine(found.line, caller.line) : 0;
+      const reports::code_place outer = symbols().of_call(from);
+      if (outer.function != "_start" && !is_of_library(outer)) {
+        const explain::source_keys caller = keys_of(outer);
+        found.function = core::combine(found.function, caller.function);
+        found.line = found.line != 0 && caller.line != 0 ? core::combine(found.line, caller.line) : 0;
+      }
     }
     core::mpi_call call = (*m.calls)[m.number].call;
     // A barrier wakes the others if it is the last to come. Beside MPI, only a primitive at which a thread waited has a record, so that
@@ -52945,9 +53067,11 @@ inline void add_advice(wait_group& to, const wait_entry& w) {
     }
     advice_entry& known = advice[same];
     const double both = known.saving_seconds + m.saving_seconds, larger = std::max(known.saving_seconds, m.saving_seconds);
+    const bool again = known.predicted && m.predicted && known.saving_seconds == m.saving_seconds;  // by one answer
     known.seconds += m.seconds;
     if (known.text == m.text || same_top(*to.advised[same], w)) {
-      known.saving_seconds = std::max(larger, std::min(both, longest));  // the text stays that of the most costly shape
+      known.saving_seconds =
+          again ? larger : std::max(larger, std::min(both, longest));  // the text stays that of the most costly shape
     } else if (m.saving_seconds > known.saving_seconds) {
       const double seconds = known.seconds;
       known = m;
@@ -53096,13 +53220,17 @@ inline void weaken(result& r) {
   base::vector<verdict_entry> kept;
   for (verdict_entry& v : r.verdict) {
     const bool of_lock = v.problem == "mutex_contention" || v.problem == "work_under_lock";
-    if ((!weak_patterns || !v.of_pattern) && (!weak_locks || !of_lock)) kept.push_back(std::move(v));
+    const bool unseen = r.run.openmp_unseen && v.claim.find("omp ") != std::string::npos;  // it may wait in that code
+    if ((!weak_patterns || !v.of_pattern) && (!weak_locks || !of_lock) && !unseen) kept.push_back(std::move(v));
   }
   r.verdict = std::move(kept);
   // The clocks keep the time that is not understood as it is, also where a rank waits in it that would not wait any more.
   for (verdict_entry& v : r.verdict) v.at_least |= weak_clocks && v.predicted;
   for (wait_entry& w : r.waits)
-    for (advice_entry& a : w.advice) a.at_least |= weak_clocks && a.predicted;
+    for (advice_entry& a : w.advice) {
+      a.predicted = a.predicted && !r.run.openmp_unseen;
+      a.at_least |= weak_clocks && a.predicted;
+    }
   const double whole = r.run.ranks > 0 ? r.run.location_seconds / static_cast<double>(r.run.ranks) : 0;
   const auto weak = [&](const base::vector<location_seconds>& all) {
     for (const location_seconds& l : all)
@@ -60852,6 +60980,7 @@ void warn_of_openmp(reports::run_facts& facts, const Used& used) {
   std::string all;
   for (std::uint32_t part = 0; part != core::openmp_part::dependences; ++part)
     if (used(part)) all += (all.empty() ? "" : ", ") + std::string(names[part]);
+  facts.openmp_unseen = !all.empty() || used(core::openmp_part::dependences);
   if (!all.empty()) facts.warnings.push_back("not observed of the program's OpenMP, so that waits there count as work: " + all);
   if (used(core::openmp_part::dependences))
     facts.warnings.push_back(
@@ -65768,7 +65897,7 @@ inline void leave_out_waits(processor_time& used, const own_code& own, const rep
 }
 
 /// What balancing a block saves at most, by what the threads ran. Where the imbalance moves, or the thread is not that with the most of
-/// the block, the delays may have made all of it. 0 if what the thread ran itself is too small a part of what it has above the mean.
+/// the block, the delays may have made all of it. Of code that joins several pieces the part that is the same in the most uneven one. 0 if what the thread ran itself is too small a part of what it has above the mean.
 inline std::int64_t most_balanced_ns(const explain::balance_answer& b, const own_code& own, std::int64_t least_ns) noexcept {
   const rules::code_use* const use = b.block == explain::unmarked_key() ? &own.unmarked : own.code.find(b.piece);
   std::int64_t saving_ns = b.saving_ns;
@@ -65779,7 +65908,10 @@ inline std::int64_t most_balanced_ns(const explain::balance_answer& b, const own
     if (static_cast<double>(b.saving_ns) * static_cast<double>(own_ns) <
         static_cast<double>(least_ns) * static_cast<double>(above_ns))
       return 0;
-    saving_ns = own_ns;
+    saving_ns =
+        b.pieces == 1 || above_ns <= 0
+            ? own_ns
+            : core::nearest(static_cast<double>(saving_ns) * static_cast<double>(own_ns) / static_cast<double>(above_ns));
   } else if (static_cast<std::size_t>(b.rank) < own.delay_ns.size()) {
     saving_ns -= own.delay_ns[static_cast<std::size_t>(b.rank)];
   }

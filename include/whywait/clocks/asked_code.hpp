@@ -54,7 +54,7 @@ class asked_code {
       if (asked_[p.block] != clock_plan::none)
         used(asked_[p.block], core::combine(rank_.blocks[p.block], code.between), static_cast<std::int64_t>(p.visits), ns);
     }
-    if (room_ns > 0) {
+    if (room_ns > 0 && !ended_) {
       const std::int64_t visits = visited_ ? 0 : 1;
       const auto use = [&](std::uint32_t number) {
         if (number != clock_plan::none) used(number, code.lines, visits, room_ns);
@@ -65,12 +65,14 @@ class asked_code {
         use(unmarked_);
         use(code.joined);
         use(code.after);
+        use(code.before);
       }
       visited_ = true;
     }
     if (record >= here_.records.size()) return;
     const core::sync_record& r = here_.records[record];
     step_ = r.steps;
+    ended_ = r.call == core::mpi_call::thread_end;
     if (core::divides_no_code(r)) return;
     last_site_ = r.site;
     visited_ = false;
@@ -80,18 +82,23 @@ class asked_code {
   static constexpr std::uint32_t no_site = 0xffffffffu;
 
   // Unmarked code between two calls: its key, and the numbers of that piece, of the code that it is joined with, and of all code
-  // after the first call.
+  // after the first and before the second call.
   struct numbers {
     core::stable_key between, lines;
-    std::uint32_t own, joined, after;
+    std::uint32_t own, joined, after, before;
   };
   numbers numbers_between(std::uint32_t from, std::uint32_t to) {
-    return recent_(from, to, [this](std::uint32_t first, std::uint32_t second) {
-      const core::stable_key site = code_after(here_, first), between = explain::between_key(site, key_of(second));
-      const core::stable_key joined = joined_.key_of(between);
-      return numbers{between, joined_.lines_of(between), plan_.number_of(between),
+    return recent_(from, to, [this](std::uint32_t before, std::uint32_t after) {
+      const core::stable_key first = code_after(here_, before), second = key_of(after);
+      const core::stable_key between = explain::between_key(first, second), joined = joined_.key_of(between);
+      const core::stable_key from_first = explain::joined_key(first, explain::joined_by::after),
+                             to_second = explain::joined_key(second, explain::joined_by::before);
+      return numbers{between,
+                     joined_.lines_of(between),
+                     plan_.number_of(between),
                      joined != 0 && works_ ? plan_.number_of(joined) : clock_plan::none,
-                     site != 0 && here_.thread == 0 ? plan_.number_of(explain::after_key(site)) : clock_plan::none};
+                     first != 0 && here_.thread == 0 ? plan_.number_of(from_first) : clock_plan::none,
+                     second != 0 && here_.thread == 0 ? plan_.number_of(to_second) : clock_plan::none};
     });
   }
   core::stable_key key_of(std::uint32_t site) const noexcept {
@@ -108,6 +115,7 @@ class asked_code {
   std::uint64_t step_ = 0, code_end_ = 0;
   std::uint32_t last_site_ = no_site;  ///< of the last call that ended a piece of unmarked code
   bool visited_ = false;
+  bool ended_ = false;  ///< the thread ended with the last record
   base::pair_cache<numbers, 3> recent_;  ///< most records are of few call sites in turn
 };
 

@@ -36,6 +36,7 @@ class block_balance {
       e.thread = who.thread;
       e.ranks = 1;
       joined.describe(e);
+      if (const explain::block_time* const phase = explain::find_block(own, e.phase)) e.phase_ns = phase->ns;
       e.reused = reused && e.unmarked;  // a mark tells visits apart
       e.region = !e.unmarked && std::binary_search(regions.begin(), regions.end(), b.block);
       e.most_ns = e.least_ns = e.sum_ns = b.ns;
@@ -76,7 +77,7 @@ class block_balance {
       }
       e.among = e.ranks == 1 && (e.region || is_alone(e, more)) ? all_ranks_ : e.ranks;
       if (e.among > e.ranks) e.others_ns = longest_.who == explain::thread_of_rank{e.rank, e.thread} ? second_.ns : longest_.ns;
-      const bool code = e.region || e.unmarked;  // neither start-up nor time inside MPI can be balanced
+      const bool code = (e.region || e.unmarked) && e.phase != e.block;  // neither start-up nor time inside MPI can be balanced
       if (code && e.among > 1 && excess(e) > 0) found.push_back(e);
     }
     small_stable_sort(found, [](const entry& a, const entry& b) {
@@ -85,6 +86,11 @@ class block_balance {
     std::size_t kept = 0;
     for (entry& e : found) {
       if (e.pieces > 1) e.piece = most_uneven(e);
+      if (is_even_in_phase(e)) continue;
+      std::size_t again = 0;  // of most code there are several: of one call, of another one, and the piece alone
+      for (std::size_t i = 0; i != kept; ++i)
+        again += found[i].piece == e.piece && found[i].block != explain::unmarked_key() ? 1 : 0;
+      if (again == 2 && e.block != explain::unmarked_key()) continue;
       const auto same = [&e](const entry& x) {
         return x.piece == e.piece && x.ranks == e.ranks && 50 * std::max(x.sum_ns - e.sum_ns, e.sum_ns - x.sum_ns) <= e.sum_ns;
       };
@@ -128,6 +134,8 @@ class block_balance {
             to.thread = e.thread;
             to.piece = e.piece;
             to.pieces = e.pieces;
+            to.phase = e.phase;
+            to.phase_ns = e.phase_ns;
           }
           to.reused |= e.reused;
           to.ranks += e.ranks;
@@ -173,15 +181,24 @@ class block_balance {
     core::stable_key piece = e.piece;
     std::int64_t most_ns = INT64_MIN;
     for (const entry& x : all_) {
-      const bool in =
-          x.first != 0 && x.second != 0 && x.pieces == 1 &&
-          (e.after ? e.block == explain::after_key(x.first) : e.block == x.joined || e.block == explain::unmarked_key());
+      const bool in = x.first != 0 && x.second != 0 && x.pieces == 1 &&
+                      (e.after    ? e.block == explain::joined_key(x.first, explain::joined_by::after)
+                       : e.before ? e.block == explain::joined_key(x.second, explain::joined_by::before)
+                                  : e.block == x.joined || e.block == explain::unmarked_key());
       const std::int64_t above_ns = x.most_ns - x.sum_ns / std::max(x.ranks, all_ranks_);
       if (!in || x.rank != e.rank || x.thread != e.thread || above_ns <= most_ns) continue;
       most_ns = above_ns;
       piece = x.block;
     }
     return piece;
+  }
+  // Whether all ranks run a piece, and that which runs most of it does not compute longer than the others from the operation of all ranks
+  // ahead of it to the next one: what these run less of it they run there between other calls.
+  bool is_even_in_phase(const entry& e) const noexcept {
+    const bool asked = e.ranks == all_ranks_ && !e.region && e.block != explain::unmarked_key();
+    const entry* const piece = asked ? explain::find_block(all_, e.piece) : nullptr;
+    const entry* const all = piece != nullptr ? explain::find_block(all_, piece->phase) : nullptr;
+    return all != nullptr && all->ranks == all_ranks_ && 2 * (piece->phase_ns - all->sum_ns / all->ranks) < excess(e);
   }
   static std::int64_t excess(const entry& e) noexcept { return e.most_ns - mean_ns(e); }
 

@@ -29,30 +29,44 @@ inline void add_up(base::vector<key_time>& times) {
 }
 
 /// The sends for which it is predicted what sending before the work ahead of them saves: those of late senders, by the block
-/// that explains most of the waits for them. At most two blocks with the longest waits.
+/// that explains most of the waits for them. Ranks with other neighbours have other blocks ahead of the same send: these move together.
+/// At most two groups of blocks with the longest waits.
 inline base::pod_vector<explain::earlier_send> sends_to_move(const base::vector<explain::merged_class>& classes) {
-  constexpr std::size_t most_blocks = 2, most_sends = 16;
+  constexpr std::size_t most_groups = 2, most_sends = 16;
   base::vector<explain::earlier_send> all;
   for (const explain::merged_class& c : classes) {
     if (c.sum.why != explain::pattern::late_sender) continue;
     const explain::residual_term* top = nullptr;
     for (const explain::residual_term& t : c.sum.residual)
       if (t.within == 0 && t.total_ns > 0 && (top == nullptr || t.total_ns > top->total_ns)) top = &t;
-    if (top != nullptr) all.push_back({top->block, c.sum.cause, c.sum.wait_ns, 0});
+    if (top != nullptr) all.push_back({top->block, c.sum.cause, c.sum.wait_ns, 0, top->block});
   }
   const auto before = [](const explain::earlier_send& a, const explain::earlier_send& b) {
     return a.block != b.block ? a.block < b.block : a.send < b.send;
   };
   base::sort_and_join(all, before, [](explain::earlier_send& to, const explain::earlier_send& s) { to.wait_ns += s.wait_ns; });
-  for (explain::earlier_send& s : all)  // for a while: the waits of the whole block
-    for (const explain::earlier_send& o : all) s.saving_ns += o.block == s.block ? o.wait_ns : 0;
+  std::int64_t all_ns = 0;
+  for (const explain::earlier_send& s : all) all_ns += s.wait_ns;
+  std::size_t kept = 0;
+  for (const explain::earlier_send& s : all)
+    if (100 * s.wait_ns >= all_ns) all[kept++] = s;
+  all.resize(kept);  // at most 100 are compared with each other
+  for (std::size_t i = 0; i != all.size(); ++i) {
+    for (const explain::earlier_send& s : all) {
+      const core::stable_key other = s.group;
+      if ((s.block != all[i].block && s.send != all[i].send) || other == all[i].group) continue;
+      for (explain::earlier_send& o : all) o.group = o.group == other ? all[i].group : o.group;
+    }
+  }
+  for (explain::earlier_send& s : all)  // for a while: the waits of the whole group
+    for (const explain::earlier_send& o : all) s.saving_ns += o.group == s.group ? o.wait_ns : 0;
   explain::sort_by_saving(all);
   base::pod_vector<explain::earlier_send> sends;
-  std::size_t blocks = 0;
+  std::size_t groups = 0;
   for (explain::earlier_send& s : all) {
-    if (10 * s.wait_ns < s.saving_ns) continue;  // hardly waited for
-    if (sends.empty() || sends.back().block != s.block) ++blocks;
-    if (blocks > most_blocks || sends.size() == most_sends) break;
+    if (50 * s.wait_ns < s.saving_ns) continue;  // hardly waited for
+    if (sends.empty() || sends.back().group != s.group) ++groups;
+    if (groups > most_groups || sends.size() == most_sends) break;
     s.saving_ns = 0;
     sends.push_back(s);
   }

@@ -170,8 +170,11 @@ class clock_stage final : public explain::rank_clocks {
     for (auto blocks = in.get<std::uint64_t>(); blocks != 0; --blocks) add(all, {in.get<core::stable_key>(), 0.5});
     base::pod_vector<explain::earlier_send> sends;
     get_all(in, sends);
-    for (std::size_t i = 0; i != sends.size(); ++i)
-      if (i == 0 || sends[i].block != sends[i - 1].block) add(all, {sends[i].block, 1.0, -1, true});
+    for (std::size_t i = 0; i != sends.size(); ++i) {
+      const explain::change first{sends[i].block, 1.0, -1, true};
+      if (i == 0 || sends[i].group != sends[i - 1].group) add(all, first);
+      else if (sends[i].block != sends[i - 1].block) all.back().changes.push_back(first);
+    }
     if (const auto barrier = in.get<core::stable_key>()) add(all, {explain::call_key(barrier), 1.0, -1, false, true});
     base::pod_vector<core::stable_key> locks;
     get_all(in, locks);
@@ -292,7 +295,7 @@ class clock_stage final : public explain::rank_clocks {
       result.removal = {barrier_, total_ns_ - ends_[moved]};
     }
     for (std::size_t i = sends_.size(); i-- != 0;) {
-      if (i + 1 == sends_.size() || sends_[i].block != sends_[i + 1].block) --moved;
+      if (i + 1 == sends_.size() || sends_[i].group != sends_[i + 1].group) --moved;
       sends_[i].saving_ns = total_ns_ - ends_[moved];
     }
     for (const explain::earlier_send& s : sends_) result.earlier_sends.push_back(s);
@@ -377,7 +380,7 @@ class clock_stage final : public explain::rank_clocks {
   joined_code::time_by_location own_;  ///< what each location did itself, by block, until join_code
   base::pod_vector<unmarked_piece> pieces_;
   joined_code joined_;
-  base::pod_vector<explain::earlier_send> sends_;  ///< on rank 0: the questions before those, one for each block
+  base::pod_vector<explain::earlier_send> sends_;  ///< on rank 0: the questions before those, one for each group
   core::stable_key barrier_ = 0;  ///< on rank 0: the call site of the question after those, or 0
   base::pod_vector<core::stable_key> locks_;  ///< on rank 0: the call sites of the question after that; empty: none
   explain::turn_taking turns_;  ///< on rank 0: of the question after that

@@ -24,9 +24,11 @@ struct unmarked_piece {
   std::int64_t ns, visits;
   std::uint32_t location = 0;
   bool main = true;  ///< of the main thread
+  core::stable_key phase = 0;  ///< key of its phase; of several the last; 0: none
 };
 
-/// The unmarked code of one rank, joined: all of it, that between calls in the same two functions, and that after each call. Ranks
+/// The unmarked code of one rank, joined: all of it, that between calls in the same two functions, that after and before each call, and
+/// that between two operations of all ranks. Ranks
 /// with other neighbours make the calls around the same code in other lines, so that only the functions tell that it is the same;
 /// code that one rank runs clearly more often is another. Ranks with another part in the program go on from the same call to
 /// other calls. Of further threads only what lies between calls in the same two functions is joined.
@@ -63,9 +65,11 @@ class joined_code {
       const std::uint32_t number = number_of.find(p.block);
       const std::int32_t another = number == entered ? 1 : 0;  // the first piece of its block
       entered += static_cast<std::uint32_t>(another);
-      if (p.main) add(explain::unmarked_key(), p, false, another, own);
-      if (p.main && p.first != 0) add(explain::after_key(p.first), p, true, another, own);
-      if (const core::stable_key key = of_blocks_[number].piece) add(key, p, false, another, own);
+      if (p.main) add(explain::unmarked_key(), p, how::none, another, own);
+      if (p.main && p.first != 0) add(explain::joined_key(p.first, how::after), p, how::after, another, own);
+      if (p.main && p.second != 0) add(explain::joined_key(p.second, how::before), p, how::before, another, own);
+      if (p.main && p.phase != 0) add(p.phase, p, how::phase, another, own);
+      if (const core::stable_key key = of_blocks_[number].piece) add(key, p, how::none, another, own);
     }
     small_stable_sort(of_blocks_, [](const sum& a, const sum& b) { return a.block < b.block; });
     for (base::pod_vector<explain::block_time>& here : own)
@@ -81,63 +85,62 @@ class joined_code {
     if (const sum* const joined = find_sum(e.block)) {
       e.piece = joined->piece;
       e.pieces = joined->pieces;
-      e.after = joined->after;
+      e.after = joined->of == how::after;
+      e.before = joined->of == how::before;
+      if (joined->of == how::phase) e.phase = e.block;
       e.unmarked = true;
     }
-    if (const sum* const piece = find(e.block)) {
+    if (const sum* const piece = explain::find_block(of_blocks_, e.block)) {
       e.first = piece->first;
       e.second = piece->second;
       e.joined = piece->piece;
+      e.phase = piece->phase;
       e.unmarked = true;
     }
   }
   /// The key of the code between the same functions as a piece; 0: none.
   core::stable_key key_of(core::stable_key block) const noexcept {
-    const sum* const piece = find(block);
+    const sum* const piece = explain::find_block(of_blocks_, block);
     return piece != nullptr ? piece->piece : 0;
   }
   /// The same for pieces between calls in the same lines; of others the key of the piece.
   core::stable_key lines_of(core::stable_key block) const noexcept {
-    const sum* const piece = find(block);
+    const sum* const piece = explain::find_block(of_blocks_, block);
     return piece != nullptr ? piece->lines : block;
   }
 
  private:
+  using how = explain::joined_by;
   struct sum {
     core::stable_key block, piece;
     std::int32_t pieces;
     core::stable_key first, second;  ///< call sites around a piece
-    bool after = false;  ///< all code after one call
+    how of = how::none;
     bool main = false;  ///< of the first piece between two functions: the main thread runs some
     core::stable_key lines = 0;  ///< around a piece
     std::int64_t visits = 0;  ///< of the first piece between two functions: of all
+    core::stable_key phase = 0;  ///< of a piece
   };
 
   // Equal for numbers of visits that differ by less than about a quarter, but for those on both sides of a limit.
   static std::uint64_t how_often(std::int64_t visits) noexcept {
     return static_cast<std::uint64_t>(std::lround(3 * std::log2(static_cast<double>(std::max<std::int64_t>(visits, 1)))));
   }
-  const sum* find(core::stable_key block) const noexcept {
-    const auto at = std::lower_bound(of_blocks_.begin(), of_blocks_.end(), block,
-                                     [](const sum& s, core::stable_key key) { return s.block < key; });
-    return at != of_blocks_.end() && at->block == block ? &*at : nullptr;
-  }
-
   const sum* find_sum(core::stable_key key) const noexcept {
     const std::uint32_t at = numbers_.find(key);
     return at != base::key_map::none ? &sums_[at] : nullptr;
   }
   // The longest piece comes first. `another`: 1 if it is the first of its block.
-  [[gnu::noinline]] void add(core::stable_key key, const unmarked_piece& p, bool after, std::int32_t another,
+  [[gnu::noinline]] void add(core::stable_key key, const unmarked_piece& p, how of, std::int32_t another,
                              time_by_location& own) {
     const std::uint32_t at = numbers_.intern(key, static_cast<std::uint32_t>(sums_.size()));
-    if (at == sums_.size()) sums_.push_back({key, p.block, 0, 0, 0, after});
+    if (at == sums_.size()) sums_.push_back({key, p.block, 0, 0, 0, of});
     sums_[at].pieces += another;
     own[p.location].push_back({key, p.ns, 0});
   }
   // Enters a block, with the functions that its calls are in.
   void enter(const unmarked_piece& p, explain::function_names* functions) {
-    of_blocks_.push_back({p.block, 0, 0, p.first, p.second, false, false, p.block});
+    of_blocks_.push_back({p.block, 0, 0, p.first, p.second, how::none, false, p.block, 0, p.phase});
     if (functions == nullptr || p.first == 0 || p.second == 0) return;
     const explain::source_keys from = functions->source_of(p.first), to = functions->source_of(p.second);
     if (from.function == 0 || to.function == 0) return;

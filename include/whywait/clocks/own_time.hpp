@@ -8,6 +8,7 @@
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/clocks.hpp>
 #include <whywait/explain/history.hpp>
+#include <whywait/explain/location_steps.hpp>
 #include <whywait/explain/walk.hpp>
 
 #include <algorithm>
@@ -50,6 +51,7 @@ class own_time {
       std::int64_t visits;             ///< of unmarked code
       std::int64_t polls_ns;           ///< between two polls, where the rank may wait
       std::uint32_t part;              ///< its last one
+      core::stable_key phase;          ///< of unmarked code, at its last visit
     };
     // A recently used block: a step, a call or the code between two calls.
     struct recent {
@@ -77,7 +79,7 @@ class own_time {
       seen& s = known_[at];
       if (s.location != location_) {
         s = {location_, static_cast<std::uint32_t>(here_.size())};
-        here_.push_back({block, s.number, 0, 0, 0, 0, 0, 0});
+        here_.push_back({block, s.number, 0, 0, 0, 0, 0, 0, 0});
       }
       return s.number;
     }
@@ -107,6 +109,9 @@ class own_time {
     ++record_;
     kept_now_ = keep;
     call_ = r.site + 1;
+    ended_ = r.call == core::mpi_call::thread_end;
+    if (core::is_ordered_collective(r.call) && explain::location_steps::of_all(*rank_, r))
+      phase_ = explain::joined_key(key_of(call_), explain::joined_by::phase);
     if (!core::divides_no_code(r)) site_ = call_;
     left_ns_ = walk.leave_ns();
     const std::uint32_t kept = static_cast<std::uint32_t>(instants_.size());
@@ -149,7 +154,8 @@ class own_time {
       blocks_.push_back(n.block);
       if (n.spent_ns != 0) spent.push_back({n.block, n.spent_ns, 0});
       if ((n.first | n.second) != 0 && works)
-        pieces.push_back({n.block, n.first, n.second, n.spent_ns - n.polls_ns, n.visits, location, here_->thread == 0});
+        pieces.push_back(
+            {n.block, n.first, n.second, n.spent_ns - n.polls_ns, n.visits, location, here_->thread == 0, n.phase});
     }
     for (piece& p : parts_) p.block = known.sorted_[p.block];
   }
@@ -248,13 +254,14 @@ class own_time {
       if (ns > 0) add(known.number(room::step, step.block, [&] { return rank_->blocks[step.block]; }), ns, known);
     }
     steps_ = steps_end;
-    if (room_ns <= 0) return;
+    if (room_ns <= 0 || ended_) return;
     const core::stable_key first = code_after(*here_, site_ - 1), second = key_of(site + 1);
     const std::uint32_t block = known.number(site_, site, [&] { return explain::between_key(first, second); });
     add(block, room_ns, known);
     room::name& name = known.here_[block];
     name.first = first;
     name.second = second;
+    name.phase = phase_;
     if (room_ns == whole_ns && explain::is_between_polls(*here_, record_)) name.polls_ns += room_ns;
     ++name.visits;
   }
@@ -304,6 +311,8 @@ class own_time {
   std::uint64_t record_ = 0, steps_ = 0;  ///< while records are added: number of records and steps entered
   std::uint32_t first_ = 0;  ///< the first part since the last instant that is kept
   bool kept_now_ = false;  ///< the current record is kept
+  core::stable_key phase_ = 0;  ///< see unmarked_piece; 0 before the first operation of all ranks
+  bool ended_ = false;  ///< the thread ended with the previous record, and runs no code up to the next
   std::uint32_t site_ = 0;  ///< 1 + the site after which the code at hand began; 0: none
   std::uint32_t call_ = 0;  ///< 1 + the site of the current record
   std::uint64_t code_end_ = 0;  ///< see explain::code_end_site

@@ -20,12 +20,30 @@ constexpr core::stable_key between_key(core::stable_key first, core::stable_key 
 }
 /// Key of all unmarked code of main threads together, for balancing.
 constexpr core::stable_key unmarked_key() noexcept { return core::combine(1, 0x756e6d61726b65u); }
-/// Key of all unmarked code of main threads after a call at `site`, to whatever call comes next, for balancing.
-constexpr core::stable_key after_key(core::stable_key site) noexcept { return core::combine(site, 0x6166746572u); }
+/// Unmarked code of main threads that is joined, for balancing: all after a call, to whatever call comes next; all before one; all from an
+/// operation of all ranks to the next one.
+enum class joined_by : core::stable_key { none, after, before, phase };
+/// Key of the code that is joined by the call at `site`.
+constexpr core::stable_key joined_key(core::stable_key site, joined_by how) noexcept {
+  return core::combine(site, 0x6a6f696e6564u + static_cast<core::stable_key>(how));
+}
 /// Key of the time inside a call that is not waiting for others.
 constexpr core::stable_key call_key(core::stable_key site) noexcept { return core::combine(site, 0x63616c6cu); }
 /// Key of the time before MPI_Init returned, relative to the first rank that left it.
 constexpr core::stable_key startup_key() noexcept { return core::combine(1, 0x7374617274u); }
+
+/// The entry for `block` in a list in the order of blocks; null: there is none. O(log n).
+template <class List>
+auto find_block(const List& list, core::stable_key block) noexcept -> decltype(&list[0]) {
+  std::size_t first = 0;
+  for (std::size_t count = list.size(); count != 0;) {
+    const std::size_t half = count / 2;
+    const bool later = list[first + half].block < block;
+    first += later ? half + 1 : 0;
+    count = later ? count - half - 1 : half;
+  }
+  return first != list.size() && list[first].block == block ? &list[first] : nullptr;
+}
 
 /// The blocks of one rank and of the paths it took over, numbered from 0 in the order of first use. Keys are the same
 /// on all ranks, numbers only within one rank. Not thread safe.

@@ -53,16 +53,20 @@ struct thread_of_rank {
 
 /// What balancing one block would save, over the ranks that run it, or over their threads if several threads of a rank do.
 struct balance_answer {
-  core::stable_key block = 0;  ///< unmarked_key(), a key of unmarked code between two functions or after a call, or a block
+  core::stable_key block =
+      0;  ///< unmarked_key(), a key of unmarked code between two functions after or before a call, or a block
   core::stable_key piece = 0;  ///< the block, or of those that it joins the one of which that rank has most above the mean
   core::stable_key first = 0, second = 0;  ///< call sites around a single piece of unmarked code
   core::stable_key joined = 0;             ///< key of all code between the same functions as that piece; 0: not known
+  std::int64_t phase_ns = 0;  ///< time of that thread in all code of the phase of the piece
+  core::stable_key phase = 0;  ///< key of all code of its phase (explain::joined_by)
   std::int32_t rank = 0, thread = 0;  ///< the thread that spends most time in it
   std::int32_t ranks = 0;      ///< number of threads that run it: with one thread each, of ranks
   std::int32_t among = 0;  ///< those that share it once balanced: that run it, or all ranks of the run if surely only one does
   std::int32_t pieces = 1;  ///< number of blocks of that thread that it joins
   bool unmarked = false;  ///< code outside any region
   bool after = false;  ///< all unmarked code after one call, to whatever call each rank makes next
+  bool before = false;  ///< all unmarked code before one call, from whatever call each rank made before
   bool several = false;  ///< in some epochs another thread spends most time in it
   bool moves = false;  ///< the imbalance lies now here, now there, and evening it out saves clearly more than `saving_ns`
   bool reused = false;  ///< one of its threads has the number of another one that ended before
@@ -87,6 +91,8 @@ struct earlier_send {
   core::stable_key send = 0;  ///< call site of the send
   std::int64_t wait_ns = 0;  ///< the waits for this send that the block explains most of
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
+  core::stable_key group =
+      0;  ///< of the sends that move together: those after this work, and those from the same call after other work
 };
 
 /// What the run would save if no rank waited in one call.

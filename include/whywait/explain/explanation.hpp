@@ -350,10 +350,11 @@ struct outcome {
   run_maps maps;                         ///< options::maps
 };
 
-/// Largest saving first; the sends of one block stay together.
+/// Largest saving first; the sends of one group, and of one block of it, stay together.
 inline void sort_by_saving(base::vector<earlier_send>& sends) {
   base::small_stable_sort(sends, [](const earlier_send& a, const earlier_send& b) {
     if (a.saving_ns != b.saving_ns) return a.saving_ns > b.saving_ns;
+    if (a.group != b.group) return a.group < b.group;
     return a.block != b.block ? a.block < b.block : a.wait_ns > b.wait_ns;
   });
 }

@@ -93,7 +93,7 @@ class location_steps {
     return true;
   }
   /// Whether a record is an operation of all ranks, which all of them pass in the same order.
-  static bool of_all(const rank_history& rank, const core::sync_record& r) noexcept {
+  [[gnu::noinline]] static bool of_all(const rank_history& rank, const core::sync_record& r) noexcept {
     if (r.comm >= rank.communicators.size() || r.has(core::sync_flag::failed | core::sync_flag::met)) return false;
     const communicator& comm = rank.communicators[r.comm];
     return comm.id != 0 && !comm.inter && !comm.outside && comm.size == rank.ranks && core::is_ordered_collective(r.call);

@@ -199,9 +199,12 @@ class process_names final : public explain::function_names {
     explain::source_keys found = keys_of(code_of_site(*m.calls, m.number, from));
     if (found.function == 0) return {};
     if (from != nullptr) {
-      const explain::source_keys caller = keys_of(symbols().of_call(from));
-      found.function = core::combine(found.function, caller.function);
-      found.line = found.line != 0 && caller.line != 0 ? core::combine(found.line, caller.line) : 0;
+      const reports::code_place outer = symbols().of_call(from);
+      if (outer.function != "_start" && !is_of_library(outer)) {
+        const explain::source_keys caller = keys_of(outer);
+        found.function = core::combine(found.function, caller.function);
+        found.line = found.line != 0 && caller.line != 0 ? core::combine(found.line, caller.line) : 0;
+      }
     }
     core::mpi_call call = (*m.calls)[m.number].call;
     // A barrier wakes the others if it is the last to come. Beside MPI, only a primitive at which a thread waited has a record, so that

@@ -25,6 +25,7 @@ void warn_of_openmp(reports::run_facts& facts, const Used& used) {
   std::string all;
   for (std::uint32_t part = 0; part != core::openmp_part::dependences; ++part)
     if (used(part)) all += (all.empty() ? "" : ", ") + std::string(names[part]);
+  facts.openmp_unseen = !all.empty() || used(core::openmp_part::dependences);
   if (!all.empty()) facts.warnings.push_back("not observed of the program's OpenMP, so that waits there count as work: " + all);
   if (used(core::openmp_part::dependences))
     facts.warnings.push_back(

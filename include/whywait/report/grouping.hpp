@@ -92,9 +92,11 @@ inline void add_advice(wait_group& to, const wait_entry& w) {
     }
     advice_entry& known = advice[same];
     const double both = known.saving_seconds + m.saving_seconds, larger = std::max(known.saving_seconds, m.saving_seconds);
+    const bool again = known.predicted && m.predicted && known.saving_seconds == m.saving_seconds;  // by one answer
     known.seconds += m.seconds;
     if (known.text == m.text || same_top(*to.advised[same], w)) {
-      known.saving_seconds = std::max(larger, std::min(both, longest));  // the text stays that of the most costly shape
+      known.saving_seconds =
+          again ? larger : std::max(larger, std::min(both, longest));  // the text stays that of the most costly shape
     } else if (m.saving_seconds > known.saving_seconds) {
       const double seconds = known.seconds;
       known = m;

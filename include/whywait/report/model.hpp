@@ -64,6 +64,7 @@ struct run_facts {
   std::int64_t ranks = 1;
   std::string mpi;  ///< version text of the MPI library
   std::int64_t mpi_calls = 0;  ///< calls seen on all ranks; 0 means that interception did not work
+  bool openmp_unseen = false;  ///< waits of OpenMP that are not observed count as code
   bool threads_only = false;  ///< one process without MPI: what is called a rank everywhere is one of its threads
   std::int64_t primitives = 0;  ///< thread primitives seen that waited, or ended a wait
   std::int64_t interposed_calls = 0;  ///< calls of pthread functions that were seen; 0: they were not interposed

@@ -78,13 +78,17 @@ inline void weaken(result& r) {
   base::vector<verdict_entry> kept;
   for (verdict_entry& v : r.verdict) {
     const bool of_lock = v.problem == "mutex_contention" || v.problem == "work_under_lock";
-    if ((!weak_patterns || !v.of_pattern) && (!weak_locks || !of_lock)) kept.push_back(std::move(v));
+    const bool unseen = r.run.openmp_unseen && v.claim.find("omp ") != std::string::npos;  // it may wait in that code
+    if ((!weak_patterns || !v.of_pattern) && (!weak_locks || !of_lock) && !unseen) kept.push_back(std::move(v));
   }
   r.verdict = std::move(kept);
   // The clocks keep the time that is not understood as it is, also where a rank waits in it that would not wait any more.
   for (verdict_entry& v : r.verdict) v.at_least |= weak_clocks && v.predicted;
   for (wait_entry& w : r.waits)
-    for (advice_entry& a : w.advice) a.at_least |= weak_clocks && a.predicted;
+    for (advice_entry& a : w.advice) {
+      a.predicted = a.predicted && !r.run.openmp_unseen;
+      a.at_least |= weak_clocks && a.predicted;
+    }
   const double whole = r.run.ranks > 0 ? r.run.location_seconds / static_cast<double>(r.run.ranks) : 0;
   const auto weak = [&](const base::vector<location_seconds>& all) {
     for (const location_seconds& l : all)

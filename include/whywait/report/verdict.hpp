@@ -9,6 +9,7 @@
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/report/name_resolver.hpp>
+#include <whywait/report/slow_words.hpp>
 #include <whywait/report/waits_for_code.hpp>
 #include <whywait/rules/finding.hpp>
 #include <whywait/rules/saving_bounds.hpp>
@@ -17,7 +18,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -35,7 +35,7 @@ struct verdict_entry : named_block {
   bool predicted = true;      ///< by the virtual clocks; otherwise the saving is an upper bound
   bool at_least = false;  ///< the imbalance moves, and evening it out saves more
   bool of_pattern = false;    ///< no cause is known beyond the pattern of the waits
-  bool after = false;         ///< about all unmarked code after a call
+  bool after = false, before = false;  ///< about all unmarked code after a call, before one
   std::string root;           ///< of the rule's finding
   core::stable_key piece = 0;  ///< the block, or the longest of those that it joins
   double excess_seconds = 0;  ///< by the virtual clocks: the time of the rank in the block above the mean
@@ -144,48 +144,6 @@ inline bool computes_more(const explain::balance_answer& b, const rules::evaluat
   });
 }
 
-/// Not 0: further threads of ranks are among the slow ones.
-inline std::int32_t further_threads(const explain::balance_answer& b) noexcept {
-  std::int32_t all = b.thread;
-  for (const explain::thread_of_rank& t : b.slow) all |= t.thread;
-  return all;
-}
-
-/// The threads that take nearly as long as the slowest one, with a verb: "rank 1 takes", "ranks 2 and 3 take", "12 of 64 ranks take",
-/// "8 threads of rank 1 take", "rank 0 thread 1 and rank 1 thread 1 take", "8 of 64 threads take".
-inline std::string slow_words(const explain::balance_answer& b, const char* one, const char* more) {
-  const std::int32_t further = further_threads(b);
-  const char* const nouns = further != 0 ? "threads" : base::rank_nouns();
-  if (b.several) return std::string("now one ").append(nouns, std::strlen(nouns) - 1) + ", now another " + one;
-  if (b.slow_ranks < 2) return base::rank_text(b.rank, b.thread) + " " + one;
-  const auto listed = std::min(b.slow_ranks, static_cast<std::int32_t>(std::size(b.slow)));
-  const bool of_one = further != 0 && b.slow[0].rank == b.slow[listed - 1].rank;
-  std::string out = base::count(b.slow_ranks) + " ";
-  if (of_one) {
-    out += "threads of " + base::rank_text(b.rank);
-  } else if (b.slow_ranks > listed) {
-    out += "of " + base::count(std::max(b.ranks, b.slow_ranks)) + " " + nouns;
-  } else {
-    base::pod_vector<std::int32_t> ranks;
-    out.clear();
-    for (std::int32_t i = 0; i != listed; ++i) {
-      ranks.push_back(b.slow[i].rank);
-      if (i != 0) out += i + 1 == listed ? " and " : ", ";
-      out += base::rank_text(b.slow[i].rank, b.slow[i].thread);
-    }
-    if (further == 0) out = base::rank_list(ranks);
-  }
-  return out + " " + more;
-}
-
-/// The time of a slow thread relative to the mean of the others that run the block; 0 if there is no other.
-inline double slow_ratio(const explain::balance_answer& b) noexcept {
-  const std::int64_t slow = std::max(b.slow_ranks, 1), slow_ns = b.slow_ranks > 1 ? b.slow_ns : b.most_ns;
-  if (b.ranks <= slow || b.sum_ns <= slow_ns) return 0;
-  return static_cast<double>(slow_ns) * static_cast<double>(b.ranks - slow) /
-         (static_cast<double>(slow) * static_cast<double>(b.sum_ns - slow_ns));
-}
-
 /// Whether a rank deals most visits of a block to the ranks that ask first, or runs it itself for each of them.
 inline bool is_dealt(const explain::balance_answer& b, std::int64_t dealt) noexcept {
   return dealt > 0 && 2 * dealt >= b.visits;
@@ -264,7 +222,9 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
            hands_over(b.piece, b.among > b.ranks, found, resolve);
   };
   const auto saved_ns = [&](const explain::balance_answer& b) {
-    return of_items(b) ? std::max(b.saving_ns, saved_by_half(b.piece, found)) : b.saving_ns;
+    if (!of_items(b)) return b.saving_ns;
+    const std::int64_t half_ns = saved_by_half(b.piece, found);
+    return b.among > b.ranks && half_ns > 0 ? half_ns : std::max(b.saving_ns, half_ns);  // that of one thread between two
   };
   // Serial work of a rank is clearer advice than that the rank is slower.
   for (const explain::balance_answer& b : balances)
@@ -284,9 +244,12 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const bool unmarked = v.kind == "between", whole = b.block == explain::unmarked_key();
     if (unmarked ? whole != together : v.kind != "region") continue;
     v.after = b.after;
+    v.before = b.before;
     v.piece = b.piece;
     const auto same = [&v](const verdict_entry& x) {
-      const bool part = (x.after || v.after) && x.from && v.from && *x.from == *v.from;  // of the code after the same call
+      // of the code after, or before, the same call
+      const bool part =
+          ((x.after || v.after) && x.from && v.from && *x.from == *v.from) || ((x.before || v.before) && x.where == v.where);
       return part || (x.block == v.block && x.where.line == v.where.line);
     };
     const bool again = std::any_of(all.begin(), all.end(), same);
@@ -308,7 +271,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     }
     if (ranks_in_turn && rule_replaces(b, found, said, even)) continue;
     const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
-    if (b.after && !computes_more(b, said)) continue;
+    if ((b.after || b.before) && !computes_more(b, said)) continue;
     v.saving_seconds = (in_turn && !b.moves) || ranks_in_turn ? even : saving;
     const bool progress = rules::delays_progress(b.piece, found);
     v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && !(progress && divided) &&
@@ -321,6 +284,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const std::string name = !unmarked           ? (code.empty() ? v.block : base::joined({v.block, " (", code, ")"}))
                              : b.after && v.from ? (v.from->call == "omp parallel" ? "the code in " : "the code after ") +
                                                        base::brief_call_text(*v.from)
+                             : b.before     ? "the code before " + base::brief_call_text(v.where)
                              : b.pieces > 1 ? "unmarked code, above all " + between_text(v)
                                             : "the code " + between_text(v);
     const bool one_other = b.ranks - std::max(b.slow_ranks, 1) == 1;
@@ -336,7 +300,9 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     } else if (in_turn) {
       v.claim = base::joined({"now one thread, now another takes longer in ", name, ": evening that out"});
     } else if (ranks_in_turn) {
-      v.claim = base::joined({slow_words(b, "takes", "take"), " longer now and then in ", name, ": evening that out"});
+      const char* const when =
+          b.several || b.slow_ranks > 1 ? " longer now and then in " : " longer at times, others at other times, in ";
+      v.claim = base::joined({slow_words(b, "takes", "take"), when, name, ": evening that out"});
     } else if (nearly_all) {
       v.claim = base::joined({slow_words(b, "does", "do"), " nearly all of ", name, ": balancing it"});
     } else {

@@ -51,12 +51,15 @@ inline void add_up(base::vector<explain::location_share>& to, const base::vector
 /// block. All sends that come after it, and the ranks that wait for them, are taken as one.
 inline void set_earlier_sends(row_writer& w, const explain::outcome& found, const explain::block_names& names,
                               const program_facts& program, const explain::explanation& e, core::stable_key block) {
+  const explain::earlier_send* first = nullptr;
+  for (const explain::earlier_send& s : found.earlier_sends)
+    if (s.block == block && s.send == e.cause) first = &s;
+  if (first == nullptr || e.why != explain::pattern::late_sender) return;
   const auto moves = [&](const explain::explanation& o) {
-    if (o.why != explain::pattern::late_sender) return false;
-    return std::any_of(found.earlier_sends.begin(), found.earlier_sends.end(),
-                       [&](const explain::earlier_send& s) { return s.block == block && s.send == o.cause; });
+    for (const explain::earlier_send& s : found.earlier_sends)
+      if (s.group == first->group && s.send == o.cause) return o.why == explain::pattern::late_sender;
+    return false;
   };
-  if (!moves(e)) return;
   base::vector<explain::location_share> waiters, causers;
   std::int64_t wait_ns = 0, inherited_ns = 0;
   for (const explain::explanation& o : found.waits) {
@@ -73,7 +76,7 @@ inline void set_earlier_sends(row_writer& w, const explain::outcome& found, cons
   };
   std::int64_t saving_ns = 0;
   for (const explain::earlier_send& s : found.earlier_sends) {
-    if (s.block != block) continue;
+    if (s.group != first->group) continue;
     add(s.send);
     saving_ns = s.saving_ns;
   }

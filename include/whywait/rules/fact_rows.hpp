@@ -42,10 +42,18 @@ class fact_maker {
         program_(program),
         path_(found, names_),
         bounds_(found, program_, ranks) {
-    for (const bool whole : {false, true})  // an answer about all unmarked code saves more than its largest piece
-      for (const explain::balance_answer& b : found.balances)
-        if ((b.block == explain::unmarked_key()) == whole)
-          balanced_.intern(b.piece, static_cast<std::uint32_t>(&b - found.balances.begin()));
+    for (const bool whole : {false, true}) {  // an answer about all unmarked code saves more than its largest piece
+      for (const explain::balance_answer& all : found.balances) {
+        if ((all.block == explain::unmarked_key()) != whole) continue;
+        const auto number = static_cast<std::uint32_t>(&all - found.balances.begin());
+        balanced_.intern(all.piece, number);
+        for (const explain::balance_answer& b : found.balances) {  // pieces of the code after or before one call
+          const bool part = (all.after && all.block == explain::joined_key(b.first, explain::joined_by::after)) ||
+                            (all.before && all.block == explain::joined_key(b.second, explain::joined_by::before));
+          if (part && b.pieces == 1 && b.rank == all.rank && b.thread == all.thread) balanced_.intern(b.piece, number);
+        }
+      }
+    }
   }
 
   void make() {
@@ -274,7 +282,7 @@ class fact_maker {
           base::joined({marked_wait ? "make " : "spread the work of ", blocks, marked_wait ? " shorter" : " evenly over the ",
                         marked_wait           ? ""
                         : within_ranks(e.why) ? "threads"
-                                              : "ranks"}));
+                                              : base::rank_nouns()}));
     w.set("late_ranks", guilty).set("late_ranks_count", late_count).set("late_rank", late_rank);
     w.set("waiting_ranks", waiting)
         .set("waiting_ranks_count", waiting_count)

@@ -7,6 +7,7 @@
 //   workers    two threads run one function, the main thread and one that it begins, which takes longer; --corrected: as long
 //   stages     a thread each reads, changes and writes items; changing takes longest; --corrected: two threads change
 //   turns      a thread fills a buffer, another one uses it; --corrected: two buffers
+//   forked     four threads in a list, of which the last one takes longest; --corrected: all as long
 //   single     one thread of a team of two writes, after each step of both; --corrected: each writes a half
 #include <pthread.h>
 
@@ -18,6 +19,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -190,6 +192,15 @@ void turns(bool corrected) {
   fills.join();
 }
 
+void forked(bool corrected) {
+  const auto run = [](int pieces) {
+    for (int i = 0; i != pieces; ++i) nap(5);
+  };
+  std::vector<std::thread> all;
+  for (int i = 0; i != 4; ++i) all.emplace_back(run, corrected ? 50 : i == 3 ? 80 : 40);
+  for (std::thread& t : all) t.join();
+}
+
 void single(bool corrected) {
 #pragma omp parallel num_threads(2)
   for (int step = 0; step != 15; ++step) {
@@ -213,6 +224,7 @@ int main(int argc, char** argv) {
   else if (what == "workers") workers(corrected);
   else if (what == "stages") stages(corrected);
   else if (what == "turns") turns(corrected);
+  else if (what == "forked") forked(corrected);
   else if (what == "single") single(corrected);
   else beside();
   std::printf("%s: %.4f s\n", what.c_str(), std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 
@@ -51,4 +52,29 @@ TEST_CASE("no turns are taken by others than the two, in one call, or for waits 
   CHECK(!turns({64, 65}, 2, pattern::late_sender, 0));  // not 0 and 1
   CHECK(!turns({0, 1}, 1, pattern::late_sender, 0));
   CHECK(!turns({0, 1}, 2, pattern::wait_at_nxn, 0));
+}
+
+TEST_CASE("blocks ahead of the same send move together") {
+  const auto late = [](std::uint64_t block, std::uint64_t send, std::int64_t ns) {
+    explain::merged_class c = wait_in(1, pattern::late_sender, {1}, {0}, ns);
+    c.sum.cause = send;
+    c.sum.residual.resize(1);
+    c.sum.residual[0].block = block;
+    c.sum.residual[0].total_ns = ns;
+    return c;
+  };
+  whywait::base::vector<explain::merged_class> all;
+  all.push_back(late(100, 10, 300));  // an inner rank sends to both sides
+  all.push_back(late(100, 11, 300));
+  all.push_back(late(101, 11, 200));  // one at the border to one
+  all.push_back(late(102, 12, 100));  // another send
+  all.push_back(late(103, 11, 5));  // hardly waited for
+  const auto sends = clocks::sends_to_move(all);
+  REQUIRE(sends.size() == 4);
+  for (std::size_t i = 0; i != 3; ++i) CHECK(sends[i].group == sends[0].group);
+  CHECK(sends[3].block == 102);
+  CHECK(sends[3].group != sends[0].group);
+  std::int64_t of_101 = 0;
+  for (const explain::earlier_send& s : sends) of_101 += s.block == 101 ? s.wait_ns : 0;
+  CHECK(of_101 == 200);
 }

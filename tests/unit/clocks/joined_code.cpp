@@ -437,7 +437,7 @@ TEST_CASE("code after a call from which ranks go on to other calls is one block"
     own[0].push_back({block, leads ? 600 : 1, 0});
     clocks::joined_code joined;
     joined.join(pieces, nullptr, own);
-    CHECK(described(joined, explain::after_key(reduce)).after);
+    CHECK(described(joined, explain::joined_key(reduce, explain::joined_by::after)).after);
     CHECK_FALSE(described(joined, explain::unmarked_key()).after);
     clocks::block_balance one;
     one.add({rank, 0}, own[0], joined, {});
@@ -451,9 +451,79 @@ TEST_CASE("code after a call from which ranks go on to other calls is one block"
   REQUIRE(found.size() >= 1);
   const auto after = std::find_if(found.begin(), found.end(), [](const explain::balance_answer& b) { return b.after; });
   REQUIRE(after != found.end());
-  CHECK(after->block == explain::after_key(11));
+  CHECK(after->block == explain::joined_key(11, explain::joined_by::after));
   CHECK(after->ranks == 4);
   CHECK(after->among == 4);
   CHECK(after->sum_ns == 1202);
   CHECK(after->piece == explain::between_key(11, 12));
+}
+
+TEST_CASE("code before a call to which ranks come from other calls is one block") {
+  clocks::block_balance all;
+  for (std::int32_t rank = 0; rank != 3; ++rank) {
+    const core::stable_key reduce = 11, output = 12, first = explain::between_key(reduce, reduce),
+                           second = explain::between_key(output, reduce);
+    base::pod_vector<clocks::unmarked_piece> pieces;
+    clocks::joined_code::time_by_location own(1);
+    const std::int64_t times = rank == 2 ? 2 : 1;
+    pieces.push_back({first, reduce, reduce, 900 * times, 9});
+    pieces.push_back({second, output, reduce, 300 * times, 3});
+    own[0].push_back({first, 900 * times, 0});
+    own[0].push_back({second, 300 * times, 0});
+    clocks::joined_code joined;
+    joined.join(pieces, nullptr, own);
+    CHECK(described(joined, explain::joined_key(reduce, explain::joined_by::before)).before);
+    clocks::block_balance one;
+    one.add({rank, 0}, own[0], joined, {});
+    base::packet out;
+    one.write(out);
+    base::packet_reader in(out.data(), out.size());
+    if (rank == 0) all = std::move(one);
+    else all.join(in);
+  }
+  const auto found = all.candidates(8);
+  const auto before = std::find_if(found.begin(), found.end(), [](const explain::balance_answer& b) { return b.before; });
+  REQUIRE(before != found.end());
+  CHECK(before->rank == 2);
+  CHECK(before->pieces == 2);
+  CHECK(before->sum_ns == 4800);
+  CHECK(before->piece == explain::between_key(11, 11));
+}
+
+TEST_CASE("code that a rank runs elsewhere in the same phase is not its excess") {
+  for (const std::int64_t elsewhere : {600, 0}) {
+    clocks::block_balance all;
+    for (std::int32_t rank = 0; rank != 4; ++rank) {
+      // Even ranks compute and send, odd ones receive and compute, from one operation of all ranks to the next.
+      const core::stable_key reduce = 11, send = 12, receive = 13,
+                             phase = explain::joined_key(reduce, explain::joined_by::phase);
+      const bool first = rank % 2 == 0;
+      base::pod_vector<clocks::unmarked_piece> pieces;
+      clocks::joined_code::time_by_location own(1);
+      const auto ran = [&](core::stable_key from, core::stable_key to, std::int64_t ns) {
+        const core::stable_key block = explain::between_key(from, to);
+        pieces.push_back({block, from, to, ns, 10, 0, true, phase});
+        own[0].push_back({block, ns, 0});
+      };
+      ran(reduce, first ? send : receive, first ? 600 : 1);
+      ran(first ? send : receive, reduce, first ? 1 : elsewhere);
+      std::sort(own[0].begin(), own[0].end(),
+                [](const explain::block_time& a, const explain::block_time& b) { return a.block < b.block; });
+      clocks::joined_code joined;
+      joined.join(pieces, nullptr, own);
+      clocks::block_balance one;
+      one.add({rank, 0}, own[0], joined, {});
+      base::packet out;
+      one.write(out);
+      base::packet_reader in(out.data(), out.size());
+      if (rank == 0) all = std::move(one);
+      else all.join(in);
+    }
+    const auto found = all.candidates(8);
+    const bool any = std::any_of(found.begin(), found.end(), [](const explain::balance_answer& b) {
+      return b.after && b.block == explain::joined_key(11, explain::joined_by::after);
+    });
+    CHECK(any == (elsewhere == 0));
+    for (const explain::balance_answer& b : found) CHECK(b.block != explain::joined_key(11, explain::joined_by::phase));
+  }
 }

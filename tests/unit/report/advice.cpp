@@ -185,6 +185,12 @@ TEST_CASE("savings of advice about different code do not add up") {
   CHECK(other.saving_seconds == 2);
   CHECK(other.text == "balance pack");
   CHECK(other.seconds == 3);
+  // Both are parts of the code before one call, for which the clocks have one answer.
+  reports::wait_entry one = shape("update", 1), same = shape("update", 1);
+  one.advice[0].predicted = same.advice[0].predicted = true;
+  CHECK(advised({one, same}).saving_seconds == 1);
+  same.advice[0].saving_seconds = 2;
+  CHECK(advised({one, same}).saving_seconds == 3);
 }
 
 TEST_CASE("an additional rule for a wait prints its own description") {

@@ -100,6 +100,29 @@ TEST_CASE("balancing a block saves what its slowest thread ran above the mean, n
   CHECK(saved(2, true, 100) == 0);
 }
 
+TEST_CASE("of the excess of joined code the part that the most uneven piece ran itself counts") {
+  whywait::threads::own_code code;
+  for (std::int32_t rank = 0; rank != 2; ++rank) {
+    whywait::rules::rank_code own;
+    own.block = 7;
+    own.ns = rank == 1 ? 500 : 100;
+    own.visits = 1;
+    own.counts[whywait::core::code_count::delay_ns] = rank == 1 ? 100 : 0;
+    code.add({own}, {}, 1, 2);
+  }
+  for (const std::int32_t pieces : {1, 2}) {
+    whywait::explain::outcome found = balanced(300);
+    whywait::explain::balance_answer& b = found.balances[0];
+    b.block = pieces == 1 ? 7 : 8;
+    b.piece = 7;
+    b.rank = 1;
+    b.among = 2;
+    b.pieces = pieces;
+    bound_balances(found, {0, 2}, code);
+    CHECK(b.saving_ns == (pieces == 1 ? 150 : 225));  // 150 of the 200 ns that the piece has above the mean
+  }
+}
+
 TEST_CASE("threads that wait in a loop leave their processors to others") {
   whywait::threads::own_code code;
   for (std::int32_t rank = 0; rank != 2; ++rank) {

@@ -11,26 +11,28 @@ inline const char* collectives() noexcept {
   return R"rules(
 # Without the barrier that ranks wait longest in they may wait for the same elsewhere.
 declare composite event wait_at_barrier member ( wait as w ) when w.pattern = 'wait_at_barrier'
-  parameters ( drop = if(w.without_known and w.without_share < 1 %, "", "drop {w.operation} if no data depends on it") );
+  parameters ( late_call = w.blocks_count = 0 and w.top_kind = 'call' and w.top_share >= 50 %,
+               drop = if(w.without_known and w.without_share < 1 %, "", "drop {w.operation} if no data depends on it") );
 declare problem for wait_at_barrier parameters (
   name = "wait_at_barrier",
   description = "{w.waiting_ranks} came to {w.operation} before {w.late_ranks} and waited there.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together" + if(drop = '', "", ", or dropping it,")),
-  advice = if(w.blocks_count > 0, "{w.spread}" + if(drop = '', "", ", or {drop}"), if(drop = '', "let all ranks come to {w.operation} together", drop)),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", if(late_call, " because of {w.top}: making it shorter", ": arriving together") + if(drop = '', "", ", or dropping it,")),
+  advice = if(w.blocks_count > 0, "{w.spread}" + if(drop = '', "", ", or {drop}"), if(late_call, "call it less often or on all ranks alike, or make it shorter: {w.top}" + if(drop = '', "", ", or {drop}"), if(drop = '', "let all ranks come to {w.operation} together", drop))),
   duration = w.duration,
-  saving = w.avoidable );
+  saving = if(late_call, w.avoidable * max(1, w.all_shapes / w.duration), w.avoidable) );
 
 # Calls for files have a nonblocking form only if they read or write.
 declare composite event wait_at_nxn member ( wait as w ) when w.pattern = 'wait_at_nxn'
-  parameters ( form = if(starts_with(w.operation_call, 'MPI_File_') and not contains(w.operation_call, '_all'), "", "the nonblocking form of {w.operation}") );
+  parameters ( late_call = w.blocks_count = 0 and w.top_kind = 'call' and w.top_share >= 50 %,
+               form = if(starts_with(w.operation_call, 'MPI_File_') and not contains(w.operation_call, '_all'), "", "the nonblocking form of {w.operation}") );
 declare problem for wait_at_nxn parameters (
   name = "wait_at_nxn",
   description = "All need data of all in {w.operation}: {w.waiting_ranks} came before {w.late_ranks} and waited.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together" + if(form = '', "", ", or its nonblocking form,")),
-  advice = if(w.blocks_count > 0, "{w.spread}", if(form = '', "let all ranks come to {w.operation} together", ""))
-           + if(w.blocks_count > 0 and form != '', ", or ", "") + if(form = '', "", "start {form} and do other work until its result is needed"),
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", if(late_call, " because of {w.top}: making it shorter", ": arriving together" + if(form = '', "", ", or its nonblocking form,"))),
+  advice = if(w.blocks_count > 0, "{w.spread}", if(late_call, "call it less often or on all ranks alike, or make it shorter: {w.top}", if(form = '', "let all ranks come to {w.operation} together", "")))
+           + if((w.blocks_count > 0 or late_call) and form != '', ", or ", "") + if(form = '', "", "start {form} and do other work until its result is needed"),
   duration = w.duration,
-  saving = w.avoidable );
+  saving = if(late_call, w.avoidable * max(1, w.all_shapes / w.duration), w.avoidable) );
 
 declare composite event late_broadcast member ( wait as w ) when w.pattern = 'late_broadcast';
 declare problem for late_broadcast parameters (

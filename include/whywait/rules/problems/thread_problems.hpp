@@ -170,7 +170,8 @@ declare problem for thread_barrier parameters (
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together"),
   advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "{w.spread}, or let them go on without each other if no data depends on {w.operation}"),
   duration = w.duration,
-  saving = if(w.threads > 1, max(w.avoidable * (1 - 1 / w.threads), w.balanced), w.avoidable) );
+  saving = if(w.threads > 1, max(max(w.avoidable * (1 - 1 / w.threads), w.balanced),
+                                 if(w.blocks_count > 0, min(w.most_divided, w.all_shapes / w.threads), 0 s)), w.avoidable) );
 
 declare composite event latch member ( wait as w ) when w.pattern = 'latch';
 declare problem for latch parameters (
@@ -203,7 +204,8 @@ declare problem for future parameters (
   saving = w.avoidable );
 
 # If most of the wait is inherited, the joined thread waited itself: advice for that wait shortens this one.
-declare composite event join member ( wait as w ) when w.pattern = 'join' and 2 * w.top_inherited <= w.top_duration;
+declare composite event join member ( wait as w ) when w.pattern = 'join' and 2 * w.top_inherited <= w.top_duration
+  parameters ( all = if(starts_with(w.code_thread, 'thread'), max(w.threads, w.ranks), w.threads) );
 declare problem for join parameters (
   name = "join",
   description = "{w.waiting_ranks} waited in {w.operation} for the end of {w.late_others}.",
@@ -211,7 +213,7 @@ declare problem for join parameters (
   advice = if(w.blocks_count > 0, "let {w.waiting_ranks} do a part of {w.blocks}", "let {w.waiting_ranks} also work")
            + " before waiting, or divide it among more threads",
   duration = w.duration,
-  saving = if(w.threads > 1, max(w.avoidable * (1 - 1 / w.threads), w.balanced), w.avoidable) );
+  saving = if(all > 1, max(w.avoidable * (1 - 1 / all), w.balanced), w.avoidable) );
 )rules";
 }
 

@@ -2,6 +2,7 @@
 #define WHYWAIT_THREAD_FINALIZE_PROCESSOR_BOUND_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/core/nearest.hpp>
 #include <whywait/core/rank_history.hpp>
 #include <whywait/core/registry.hpp>
 #include <whywait/explain/explanation.hpp>
@@ -115,7 +116,7 @@ inline void leave_out_waits(processor_time& used, const own_code& own, const rep
 }
 
 /// What balancing a block saves at most, by what the threads ran. Where the imbalance moves, or the thread is not that with the most of
-/// the block, the delays may have made all of it. 0 if what the thread ran itself is too small a part of what it has above the mean.
+/// the block, the delays may have made all of it. Of code that joins several pieces the part that is the same in the most uneven one. 0 if what the thread ran itself is too small a part of what it has above the mean.
 inline std::int64_t most_balanced_ns(const explain::balance_answer& b, const own_code& own, std::int64_t least_ns) noexcept {
   const rules::code_use* const use = b.block == explain::unmarked_key() ? &own.unmarked : own.code.find(b.piece);
   std::int64_t saving_ns = b.saving_ns;
@@ -126,7 +127,10 @@ inline std::int64_t most_balanced_ns(const explain::balance_answer& b, const own
     if (static_cast<double>(b.saving_ns) * static_cast<double>(own_ns) <
         static_cast<double>(least_ns) * static_cast<double>(above_ns))
       return 0;
-    saving_ns = own_ns;
+    saving_ns =
+        b.pieces == 1 || above_ns <= 0
+            ? own_ns
+            : core::nearest(static_cast<double>(saving_ns) * static_cast<double>(own_ns) / static_cast<double>(above_ns));
   } else if (static_cast<std::size_t>(b.rank) < own.delay_ns.size()) {
     saving_ns -= own.delay_ns[static_cast<std::size_t>(b.rank)];
   }

@@ -1,0 +1,67 @@
+#ifndef WHYWAIT_REPORT_SLOW_WORDS_HPP
+#define WHYWAIT_REPORT_SLOW_WORDS_HPP
+
+#include <whywait/base/pod_vector.hpp>
+#include <whywait/base/ranks.hpp>
+#include <whywait/base/units.hpp>
+#include <whywait/explain/clock_question.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <string>
+
+namespace whywait {
+inline namespace v0 {
+namespace reports {
+namespace detail {
+
+/// Not 0: further threads of ranks are among the slow ones.
+inline std::int32_t further_threads(const explain::balance_answer& b) noexcept {
+  std::int32_t all = b.thread;
+  for (const explain::thread_of_rank& t : b.slow) all |= t.thread;
+  return all;
+}
+
+/// The threads that take nearly as long as the slowest one, with a verb: "rank 1 takes", "ranks 2 and 3 take", "12 of 64 ranks take",
+/// "8 threads of rank 1 take", "rank 0 thread 1 and rank 1 thread 1 take", "8 of 64 threads take".
+inline std::string slow_words(const explain::balance_answer& b, const char* one, const char* more) {
+  const std::int32_t further = further_threads(b);
+  const char* const nouns = further != 0 ? "threads" : base::rank_nouns();
+  if (b.several) return std::string("now one ").append(nouns, std::strlen(nouns) - 1) + ", now another " + one;
+  if (b.slow_ranks < 2) return base::rank_text(b.rank, b.thread) + " " + one;
+  const auto listed = std::min(b.slow_ranks, static_cast<std::int32_t>(std::size(b.slow)));
+  const bool of_one = further != 0 && b.slow[0].rank == b.slow[listed - 1].rank;
+  std::string out = base::count(b.slow_ranks) + " ";
+  if (of_one) {
+    out += "threads of " + base::rank_text(b.rank);
+  } else if (b.slow_ranks > listed) {
+    out += "of " + base::count(std::max(b.ranks, b.slow_ranks)) + " " + nouns;
+  } else {
+    base::pod_vector<std::int32_t> ranks;
+    out.clear();
+    for (std::int32_t i = 0; i != listed; ++i) {
+      ranks.push_back(b.slow[i].rank);
+      if (i != 0) out += i + 1 == listed ? " and " : ", ";
+      out += base::rank_text(b.slow[i].rank, b.slow[i].thread);
+    }
+    if (further == 0) out = base::rank_list(ranks);
+  }
+  return out + " " + more;
+}
+
+/// The time of a slow thread relative to the mean of the others that run the block; 0 if there is no other.
+inline double slow_ratio(const explain::balance_answer& b) noexcept {
+  const std::int64_t slow = std::max(b.slow_ranks, 1), slow_ns = b.slow_ranks > 1 ? b.slow_ns : b.most_ns;
+  if (b.ranks <= slow || b.sum_ns <= slow_ns) return 0;
+  return static_cast<double>(slow_ns) * static_cast<double>(b.ranks - slow) /
+         (static_cast<double>(slow) * static_cast<double>(b.sum_ns - slow_ns));
+}
+
+}  // namespace detail
+}  // namespace reports
+}  // namespace v0
+}  // namespace whywait
+
+#endif
