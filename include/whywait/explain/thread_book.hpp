@@ -62,6 +62,9 @@ class thread_book {
   thread_book(const thread_book&) = delete;
   thread_book& operator=(const thread_book&) = delete;
 
+  /// The new records of a location.
+  base::pod_vector<core::sync_record>& records_of(std::size_t location) noexcept { return written_[location]->records; }
+
   /// Replaces the views of the locations.
   void show() const noexcept {
     for (std::size_t l = 0; l != locations_.size(); ++l) {

@@ -8,6 +8,7 @@
 //   stages     a thread each reads, changes and writes items; changing takes longest; --corrected: two threads change
 //   turns      a thread fills a buffer, another one uses it; --corrected: two buffers
 //   forked     four threads in a list, of which the last one takes longest; --corrected: all as long
+//   barrier    three threads meet at a barrier made of a mutex and a condition variable, in turn late; --corrected: as late
 //   single     one thread of a team of two writes, after each step of both; --corrected: each writes a half
 #include <pthread.h>
 
@@ -16,6 +17,7 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -201,6 +203,34 @@ void forked(bool corrected) {
   for (std::thread& t : all) t.join();
 }
 
+struct own_barrier {
+  std::mutex lock;
+  std::condition_variable changed;
+  int arrived = 0, phase = 0;
+};
+[[gnu::noinline]] void run_to_barriers(own_barrier& all, int thread, bool corrected) {
+  for (int step = 0; step != 40; ++step) {
+    nap(corrected ? 5 : step % 3 == thread ? 10 : 3);
+    std::unique_lock<std::mutex> guard(all.lock);
+    const int mine = all.phase;
+    if (++all.arrived == 3) {
+      all.arrived = 0;
+      ++all.phase;
+      all.changed.notify_all();
+    } else {
+      all.changed.wait(guard, [&] { return all.phase != mine; });
+    }
+  }
+}
+
+void barrier(bool corrected) {
+  own_barrier all;
+  std::thread one(run_to_barriers, std::ref(all), 1, corrected), two(run_to_barriers, std::ref(all), 2, corrected);
+  run_to_barriers(all, 0, corrected);
+  one.join();
+  two.join();
+}
+
 void single(bool corrected) {
 #pragma omp parallel num_threads(2)
   for (int step = 0; step != 15; ++step) {
@@ -225,6 +255,7 @@ int main(int argc, char** argv) {
   else if (what == "stages") stages(corrected);
   else if (what == "turns") turns(corrected);
   else if (what == "forked") forked(corrected);
+  else if (what == "barrier") barrier(corrected);
   else if (what == "single") single(corrected);
   else beside();
   std::printf("%s: %.4f s\n", what.c_str(), std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());

@@ -31,6 +31,7 @@
 #include <whywait/report/settings_help.hpp>
 #include <whywait/report/text.hpp>
 #include <whywait/report/trust.hpp>
+#include <whywait/thread/finalize/condition_barriers.hpp>
 #include <whywait/thread/finalize/processor_bound.hpp>
 #include <whywait/thread/finalize/solo_run.hpp>
 #include <whywait/thread/finalize/thread_time.hpp>
@@ -153,6 +154,7 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
                                    coverage::code_filter(registry.config.coverage != nullptr ? registry.config.coverage : ""));
   if (!code.problem().empty()) facts.warnings.push_back(code.problem());
   finalize::process_names names_here(records.all, registry.sites, registry.sources, code.problem().empty() ? &code : nullptr);
+  if (records.all.book != nullptr) condition_barriers(records.all.history, *records.all.book, names_here);
   const base::vector<core::rank_history> histories = explain::threads_as_ranks(records.all.history);
   facts.ranks = static_cast<std::int64_t>(histories.size());
   explain::options settings;
