@@ -20268,8 +20268,7 @@ struct earlier_send {
   core::stable_key send = 0;  ///< call site of the send
   std::int64_t wait_ns = 0;  ///< the waits for this send that the block explains most of
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
-  core::stable_key group =
-      0;  ///< of the sends that move together: those after this work, and those from the same call after other work
+  core::stable_key group = 0;  ///< of sends that move together: after this work, and from the same calls after other work
 };
 
 /// What the run would save if no rank waited in one call.
@@ -21853,10 +21852,9 @@ struct unmarked_piece {
 };
 
 /// The unmarked code of one rank, joined: all of it, that between calls in the same two functions, that after and before each call, and
-/// that between two operations of all ranks. Ranks
-/// with other neighbours make the calls around the same code in other lines, so that only the functions tell that it is the same;
-/// code that one rank runs clearly more often is another. Ranks with another part in the program go on from the same call to
-/// other calls. Of further threads only what lies between calls in the same two functions is joined.
+/// that from one operation of all ranks to the next. Ranks with other neighbours make the calls around the same code in other lines, so
+/// that only the functions tell that it is the same; code that one rank runs clearly more often is another. Ranks with another part in
+/// the program go on from the same call to other calls. Of further threads only what lies between calls in the same two functions is joined.
 class joined_code {
  public:
   /// The time of each location of a rank by block, ascending.

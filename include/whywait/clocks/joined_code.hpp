@@ -28,10 +28,9 @@ struct unmarked_piece {
 };
 
 /// The unmarked code of one rank, joined: all of it, that between calls in the same two functions, that after and before each call, and
-/// that between two operations of all ranks. Ranks
-/// with other neighbours make the calls around the same code in other lines, so that only the functions tell that it is the same;
-/// code that one rank runs clearly more often is another. Ranks with another part in the program go on from the same call to
-/// other calls. Of further threads only what lies between calls in the same two functions is joined.
+/// that from one operation of all ranks to the next. Ranks with other neighbours make the calls around the same code in other lines, so
+/// that only the functions tell that it is the same; code that one rank runs clearly more often is another. Ranks with another part in
+/// the program go on from the same call to other calls. Of further threads only what lies between calls in the same two functions is joined.
 class joined_code {
  public:
   /// The time of each location of a rank by block, ascending.

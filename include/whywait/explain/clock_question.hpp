@@ -91,8 +91,7 @@ struct earlier_send {
   core::stable_key send = 0;  ///< call site of the send
   std::int64_t wait_ns = 0;  ///< the waits for this send that the block explains most of
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
-  core::stable_key group =
-      0;  ///< of the sends that move together: those after this work, and those from the same call after other work
+  core::stable_key group = 0;  ///< of sends that move together: after this work, and from the same calls after other work
 };
 
 /// What the run would save if no rank waited in one call.

@@ -582,6 +582,32 @@ TEST_CASE("calls for files are given no nonblocking form that MPI does not have,
         std::string::npos);
 }
 
+TEST_CASE(
+    "ranks that wait for one that is late out of a call have that call as the cause, with what all shapes of the wait save") {
+  for (const char* pattern : {"wait_at_nxn", "wait_at_barrier"}) {
+    for (const double share : {0.9, 0.4}) {
+      const scenario s = {pattern, [&](rules::event_store& store, rules::trouble&, bool) {
+                            wait_fact(store, pattern)
+                                .set("blocks", "")
+                                .set("blocks_count", 0)
+                                .set("top", "the transfer in MPI_File_sync (out.cpp:9)")
+                                .set("top_kind", "call")
+                                .set("top_share", share)
+                                .set("avoidable", 0.8)
+                                .set("all_shapes", 3.0);
+                          }};
+      const rules::findings found = run(built_in(), s, false);
+      const rules::finding* const f = sample::find(found.list, pattern);
+      REQUIRE(f != nullptr);
+      const bool named =
+          f->verdict.find(" because of the transfer in MPI_File_sync (out.cpp:9): making it shorter") != std::string::npos;
+      CHECK(named == (share > 0.5));
+      CHECK((f->advice.find("call it less often or on all ranks alike") == 0) == named);
+      CHECK(f->saving == doctest::Approx(named ? 1.2 : 0.8));
+    }
+  }
+}
+
 TEST_CASE("one thread that has no tasks for the others yet runs code for all of them") {
   for (const char* to : {"omp task", "end of omp task"}) {
     const scenario s = {"single_work", [to](rules::event_store& store, rules::trouble&, bool) {
