@@ -43365,7 +43365,9 @@ inline const char* balance() noexcept {
 declare composite event uneven member ( wait as w )
   when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting'
        and not (w.pattern = 'thread_barrier' and w.threads > 1 and w.top_waiting_amount = 0 and w.top_kind != 'between')
-  parameters ( as_fast = if(w.lead = 'one' and not w.balance_moves, w.above_mean * w.code_ranks / max(1, w.code_ranks - 1), 0 s) );
+  parameters ( over_others = w.above_mean * w.code_ranks / max(1, w.code_ranks - 1),
+               over_all = max(w.shorter, w.above_mean * w.ranks / max(1, w.ranks - 1)),
+               as_fast = if(w.lead = 'one' and not w.balance_moves, min(over_others, over_all), 0 s) );
 declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.excess = 'both' or w.excess = 'work' or w.excess = 'unknown' parameters (
   name = "uneven_work",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
@@ -43378,7 +43380,7 @@ declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.e
                      if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer)."))))),
   advice = if(w.excess = 'unknown', "if it is the same work on all {w.code_nouns} (WHYWAIT_WORK would tell), find what makes it slower there" + if(as_fast > w.above_mean, ", which saves up to {as_fast}", "") + "; else ", "")
            + if(w.pattern = 'wait_for_progress', "let {w.late_ranks} call MPI_Test now and then in it, or ", "")
-           + if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " on {w.code_thread} to " + if(w.code_ranks = 2, "the other one", "the other {w.code_nouns}") + ": balance it by cost, not by count",
+           + if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " on {w.code_thread} to " + if(w.code_ranks = 2 and w.ranks = 2, "the other one", "the other {w.code_nouns}") + ": balance it by cost, not by count",
               "balance " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " over the {w.code_nouns}, by cost and not by count"),
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves );
 declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' or w.excess = 'cycles' or w.excess = 'core' or w.excess = 'frequency' parameters (
