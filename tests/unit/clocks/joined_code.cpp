@@ -61,18 +61,23 @@ std::int64_t lines_of_their_own(run& r, functions_by_name& names, int ranks, std
 }
 
 /// Merges what rank `rank`, with one thread, ran itself, as it is merged up the tree of ranks.
-void add_rank(clocks::block_balance& all, std::int32_t rank, base::pod_vector<clocks::unmarked_piece>& pieces,
-              functions_by_name& names, clocks::joined_code::time_by_location& own,
-              const base::pod_vector<core::stable_key>& regions, bool reused = false) {
-  clocks::joined_code joined;
-  joined.join(pieces, &names, own);
+void add_rank(clocks::block_balance& all, std::int32_t rank, const base::pod_vector<explain::block_time>& own,
+              const clocks::joined_code& joined, const base::pod_vector<core::stable_key>& regions = {}, bool reused = false) {
   clocks::block_balance one;
-  one.add({rank, 0}, own[0], joined, regions, reused);
+  one.add({rank, 0}, own, joined, regions, reused);
   base::packet out;
   one.write(out);
   base::packet_reader in(out.data(), out.size());
   if (rank == 0) all = std::move(one);
   else all.join(in);
+}
+/// The same of unmarked code that is still to be joined.
+void add_rank(clocks::block_balance& all, std::int32_t rank, base::pod_vector<clocks::unmarked_piece>& pieces,
+              functions_by_name& names, clocks::joined_code::time_by_location& own,
+              const base::pod_vector<core::stable_key>& regions, bool reused = false) {
+  clocks::joined_code joined;
+  joined.join(pieces, &names, own);
+  add_rank(all, rank, own[0], joined, regions, reused);
 }
 
 }  // namespace
@@ -439,13 +444,7 @@ TEST_CASE("code after a call from which ranks go on to other calls is one block"
     joined.join(pieces, nullptr, own);
     CHECK(described(joined, explain::joined_key(reduce, explain::joined_by::after)).after);
     CHECK_FALSE(described(joined, explain::unmarked_key()).after);
-    clocks::block_balance one;
-    one.add({rank, 0}, own[0], joined, {});
-    base::packet out;
-    one.write(out);
-    base::packet_reader in(out.data(), out.size());
-    if (rank == 0) all = std::move(one);
-    else all.join(in);
+    add_rank(all, rank, own[0], joined);
   }
   const auto found = all.candidates(8);
   REQUIRE(found.size() >= 1);
@@ -473,13 +472,7 @@ TEST_CASE("code before a call to which ranks come from other calls is one block"
     clocks::joined_code joined;
     joined.join(pieces, nullptr, own);
     CHECK(described(joined, explain::joined_key(reduce, explain::joined_by::before)).before);
-    clocks::block_balance one;
-    one.add({rank, 0}, own[0], joined, {});
-    base::packet out;
-    one.write(out);
-    base::packet_reader in(out.data(), out.size());
-    if (rank == 0) all = std::move(one);
-    else all.join(in);
+    add_rank(all, rank, own[0], joined);
   }
   const auto found = all.candidates(8);
   const auto before = std::find_if(found.begin(), found.end(), [](const explain::balance_answer& b) { return b.before; });
@@ -511,13 +504,7 @@ TEST_CASE("code that a rank runs elsewhere in the same phase is not its excess")
                 [](const explain::block_time& a, const explain::block_time& b) { return a.block < b.block; });
       clocks::joined_code joined;
       joined.join(pieces, nullptr, own);
-      clocks::block_balance one;
-      one.add({rank, 0}, own[0], joined, {});
-      base::packet out;
-      one.write(out);
-      base::packet_reader in(out.data(), out.size());
-      if (rank == 0) all = std::move(one);
-      else all.join(in);
+      add_rank(all, rank, own[0], joined);
     }
     const auto found = all.candidates(8);
     const bool any = std::any_of(found.begin(), found.end(), [](const explain::balance_answer& b) {
