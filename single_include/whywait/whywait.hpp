@@ -32323,6 +32323,28 @@ class thread_waits {
 
 #endif
 
+// ---- whywait/base/any_of.hpp
+#ifndef WHYWAIT_BASE_ANY_OF_HPP
+#define WHYWAIT_BASE_ANY_OF_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace base {
+
+/// Whether `holds(element)` is true of an element of a range. Like std::any_of, which compiles to five functions for each condition.
+template <class Range, class Condition>
+bool any_of(const Range& all, const Condition& holds) {
+  for (const auto& element : all)
+    if (holds(element)) return true;
+  return false;
+}
+
+}  // namespace base
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/merging.hpp
 #ifndef WHYWAIT_EXPLAIN_MERGING_HPP
 #define WHYWAIT_EXPLAIN_MERGING_HPP
@@ -32896,9 +32918,9 @@ inline base::packet guess_further_speeds(const base::pod_vector<explain::block_t
     if (count++ < most_guessed_blocks) put(out, block);
   };
   for (const explain::block_time& b : path)
-    if (std::any_of(asked.begin(), asked.end(), [&b](const auto& a) { return a.first == b.block; })) guess(b.block);
+    if (base::any_of(asked, [&b](const auto& a) { return a.first == b.block; })) guess(b.block);
   for (const auto& a : asked)
-    if (std::none_of(path.begin(), path.end(), [&a](const auto& b) { return a.first == b.block; })) guess(a.first);
+    if (!base::any_of(path, [&a](const auto& b) { return a.first == b.block; })) guess(a.first);
   return out;
 }
 
@@ -33072,8 +33094,7 @@ class clock_stage final : public explain::rank_clocks {
     });
     const std::size_t most = blocks.size() + settings_->savings / 2;
     for (std::size_t i = 0; i != path.size() && blocks.size() < most && path[i].ns > 0; ++i) {
-      const auto same = [&](const auto& b) { return b.first == path[i].block; };
-      if (std::none_of(blocks.begin(), blocks.end(), same)) blocks.emplace_back(path[i].block, 0);
+      if (!base::any_of(blocks, [&](const auto& b) { return b.first == path[i].block; })) blocks.emplace_back(path[i].block, 0);
     }
     base::packet out;
     put_all(out, balances_);
@@ -33710,7 +33731,7 @@ inline std::int64_t passes(const base::vector<one_sided_code>& all, std::size_t 
     if (c.group != group) continue;
     const std::int64_t visits = late ? terms[c.term].causer_visits : terms[c.term].waiter_visits;
     most = std::max(most, visits);
-    const bool follows = std::any_of(all.begin(), all.end(), [&](const one_sided_code& o) {
+    const bool follows = base::any_of(all, [&](const one_sided_code& o) {
       return o.group == group && o.late == c.late && o.term != c.term && o.second == c.first;
     });
     if (!follows) begun += visits;
@@ -36371,8 +36392,8 @@ inline core::stable_key top_block(const rules::finding& f, const explain::outcom
 inline bool explains(core::stable_key block, const rules::finding& f, const explain::outcome& found) noexcept {
   if (f.wait < 0 || static_cast<std::size_t>(f.wait) >= found.waits.size()) return false;
   const explain::explanation& e = found.waits[static_cast<std::size_t>(f.wait)];
-  return std::any_of(e.residual.begin(), e.residual.end(),
-                     [&](const explain::residual_term& t) { return t.block == block && 5 * t.total_ns >= e.wait_ns; });
+  return base::any_of(e.residual,
+                      [&](const explain::residual_term& t) { return t.block == block && 5 * t.total_ns >= e.wait_ns; });
 }
 
 /// Whether threads wait for single results of this code, such as items of a queue: more threads may then take items at the same time, but
@@ -39174,7 +39195,7 @@ class shared_value {
       const auto same = [&next](const leaf& l) {
         return l.depth == next.depth && std::equal(l.path, l.path + l.depth, next.path);
       };
-      if (std::none_of(leaves_.begin(), leaves_.end(), same)) leaves_.push_back(next);
+      if (!base::any_of(leaves_, same)) leaves_.push_back(next);
     }
   }
   const composite_rule& rule_of(std::uint32_t type) const noexcept {
@@ -54578,7 +54599,7 @@ inline void page_advice(const page_context& p) {
     const auto same = [&a](const detail::listed_advice& l) {
       return l.advice->text == a.text && l.advice->problem == a.problem;
     };
-    if (std::none_of(all.begin(), all.end(), same)) all.push_back({&a, wait});
+    if (!base::any_of(all, same)) all.push_back({&a, wait});
   };
   for (std::size_t w = 0; w != p.r.waits.size(); ++w)
     for (const advice_entry& a : p.r.waits[w].advice) add(a, w);
@@ -70842,7 +70863,7 @@ class sharing_book {
         later += o.number > w.number ? 1 : 0;
         if (o.number < w.number) before = std::max(before, o.number);
       }
-      const bool awaited = before == 0 || std::any_of(g.users.begin(), g.users.end(), [&](const user& u) {
+      const bool awaited = before == 0 || base::any_of(g.users, [&](const user& u) {
                              return u.thread != w.thread && before <= u.seen(w.thread) && u.seen(w.thread) < w.number;
                            });
       if (later < 8 || awaited) kept.push_back(w);
@@ -72136,8 +72157,7 @@ class node_sharing {
 
   /// Adds the records of an epoch, if anything is shared. Collective.
   void fold(const data::rank_data& own, const explain::rank_history& calls, const finalize::team& all) {
-    const bool any =
-        std::any_of(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.memory != 0; });
+    const bool any = base::any_of(own.objects, [](const core::data_object& o) { return o.memory != 0; });
     if (all.lowest_of(any) < 0) return;
     const finalize::node_team node(all);
     if (node) node->together([&] { fold_node(own, calls, *node); });
@@ -72740,7 +72760,7 @@ inline std::string sharing_summary(const base::vector<sharing_entry>& all, const
 inline std::string sharing_text(const base::vector<sharing_entry>& all, std::size_t columns) {
   constexpr std::size_t most_tables = 4;
   const auto shared = [](const sharing_entry& s) { return s.pattern != "private" && s.pattern != "read-only"; };
-  if (std::none_of(all.begin(), all.end(), shared)) return {};
+  if (!base::any_of(all, shared)) return {};
   std::string out = "\n    shared memory\n";
   base::vector<std::string> told;
   for (const sharing_entry& s : all) {
@@ -73107,7 +73127,7 @@ class communication_writer {
   }
 
   bool reads_are_marked() const noexcept {
-    return std::any_of(c_.classes.begin(), c_.classes.end(), [](const communication_class& c) { return c.watched_bytes > 0; });
+    return base::any_of(c_.classes, [](const communication_class& c) { return c.watched_bytes > 0; });
   }
 
   void placements() {

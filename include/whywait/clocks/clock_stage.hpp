@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_CLOCKS_CLOCK_STAGE_HPP
 #define WHYWAIT_CLOCKS_CLOCK_STAGE_HPP
 
+#include <whywait/base/any_of.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/clocks/balanced_time.hpp>
@@ -99,8 +100,7 @@ class clock_stage final : public explain::rank_clocks {
     });
     const std::size_t most = blocks.size() + settings_->savings / 2;
     for (std::size_t i = 0; i != path.size() && blocks.size() < most && path[i].ns > 0; ++i) {
-      const auto same = [&](const auto& b) { return b.first == path[i].block; };
-      if (std::none_of(blocks.begin(), blocks.end(), same)) blocks.emplace_back(path[i].block, 0);
+      if (!base::any_of(blocks, [&](const auto& b) { return b.first == path[i].block; })) blocks.emplace_back(path[i].block, 0);
     }
     base::packet out;
     put_all(out, balances_);

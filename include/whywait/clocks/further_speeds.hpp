@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_CLOCKS_FURTHER_SPEEDS_HPP
 #define WHYWAIT_CLOCKS_FURTHER_SPEEDS_HPP
 
+#include <whywait/base/any_of.hpp>
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
@@ -75,9 +76,9 @@ inline base::packet guess_further_speeds(const base::pod_vector<explain::block_t
     if (count++ < most_guessed_blocks) put(out, block);
   };
   for (const explain::block_time& b : path)
-    if (std::any_of(asked.begin(), asked.end(), [&b](const auto& a) { return a.first == b.block; })) guess(b.block);
+    if (base::any_of(asked, [&b](const auto& a) { return a.first == b.block; })) guess(b.block);
   for (const auto& a : asked)
-    if (std::none_of(path.begin(), path.end(), [&a](const auto& b) { return a.first == b.block; })) guess(a.first);
+    if (!base::any_of(path, [&a](const auto& b) { return a.first == b.block; })) guess(a.first);
   return out;
 }
 

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_COMPARISON_CHANGES_HPP
 #define WHYWAIT_COMPARISON_CHANGES_HPP
 
+#include <whywait/base/any_of.hpp>
 #include <whywait/comparison/compared_run.hpp>
 #include <whywait/comparison/noise.hpp>
 
@@ -106,13 +107,12 @@ struct changes {
   }
   /// Whether anything is worse, even if the run takes less time.
   bool any_worse() const noexcept {
-    return std::any_of(figures.begin(), figures.end(), [](const figure& f) { return is_worse(f.what); }) ||
-           std::any_of(waits.begin(), waits.end(), [](const wait_change& w) { return is_worse(w.what); }) ||
-           std::any_of(path.begin(), path.end(), [](const block_change& b) { return is_worse(b.what); });
+    return base::any_of(figures, [](const figure& f) { return is_worse(f.what); }) ||
+           base::any_of(waits, [](const wait_change& w) { return is_worse(w.what); }) ||
+           base::any_of(path, [](const block_change& b) { return is_worse(b.what); });
   }
   bool any() const noexcept {
-    return !waits.empty() || !path.empty() ||
-           std::any_of(figures.begin(), figures.end(), [](const figure& f) { return f.what != change::same; });
+    return !waits.empty() || !path.empty() || base::any_of(figures, [](const figure& f) { return f.what != change::same; });
   }
 };
 

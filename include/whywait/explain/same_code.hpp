@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_EXPLAIN_SAME_CODE_HPP
 #define WHYWAIT_EXPLAIN_SAME_CODE_HPP
 
+#include <whywait/base/any_of.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/explain/explanation.hpp>
@@ -80,7 +81,7 @@ inline std::int64_t passes(const base::vector<one_sided_code>& all, std::size_t 
     if (c.group != group) continue;
     const std::int64_t visits = late ? terms[c.term].causer_visits : terms[c.term].waiter_visits;
     most = std::max(most, visits);
-    const bool follows = std::any_of(all.begin(), all.end(), [&](const one_sided_code& o) {
+    const bool follows = base::any_of(all, [&](const one_sided_code& o) {
       return o.group == group && o.late == c.late && o.term != c.term && o.second == c.first;
     });
     if (!follows) begun += visits;

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_WAITS_FOR_CODE_HPP
 #define WHYWAIT_REPORT_WAITS_FOR_CODE_HPP
 
+#include <whywait/base/any_of.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/report/name_resolver.hpp>
 #include <whywait/rules/finding.hpp>
@@ -43,8 +44,8 @@ inline core::stable_key top_block(const rules::finding& f, const explain::outcom
 inline bool explains(core::stable_key block, const rules::finding& f, const explain::outcome& found) noexcept {
   if (f.wait < 0 || static_cast<std::size_t>(f.wait) >= found.waits.size()) return false;
   const explain::explanation& e = found.waits[static_cast<std::size_t>(f.wait)];
-  return std::any_of(e.residual.begin(), e.residual.end(),
-                     [&](const explain::residual_term& t) { return t.block == block && 5 * t.total_ns >= e.wait_ns; });
+  return base::any_of(e.residual,
+                      [&](const explain::residual_term& t) { return t.block == block && 5 * t.total_ns >= e.wait_ns; });
 }
 
 /// Whether threads wait for single results of this code, such as items of a queue: more threads may then take items at the same time, but

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_SHARED_VALUE_HPP
 #define WHYWAIT_RULES_SHARED_VALUE_HPP
 
+#include <whywait/base/any_of.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/rules/detail/distinct_rows.hpp>
@@ -85,7 +86,7 @@ class shared_value {
       const auto same = [&next](const leaf& l) {
         return l.depth == next.depth && std::equal(l.path, l.path + l.depth, next.path);
       };
-      if (std::none_of(leaves_.begin(), leaves_.end(), same)) leaves_.push_back(next);
+      if (!base::any_of(leaves_, same)) leaves_.push_back(next);
     }
   }
   const composite_rule& rule_of(std::uint32_t type) const noexcept {

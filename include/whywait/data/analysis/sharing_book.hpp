@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_DATA_ANALYSIS_SHARING_BOOK_HPP
 #define WHYWAIT_DATA_ANALYSIS_SHARING_BOOK_HPP
 
+#include <whywait/base/any_of.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/core/data_sample.hpp>
@@ -280,7 +281,7 @@ class sharing_book {
         later += o.number > w.number ? 1 : 0;
         if (o.number < w.number) before = std::max(before, o.number);
       }
-      const bool awaited = before == 0 || std::any_of(g.users.begin(), g.users.end(), [&](const user& u) {
+      const bool awaited = before == 0 || base::any_of(g.users, [&](const user& u) {
                              return u.thread != w.thread && before <= u.seen(w.thread) && u.seen(w.thread) < w.number;
                            });
       if (later < 8 || awaited) kept.push_back(w);

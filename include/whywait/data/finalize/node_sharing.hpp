@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_DATA_FINALIZE_NODE_SHARING_HPP
 #define WHYWAIT_DATA_FINALIZE_NODE_SHARING_HPP
 
+#include <whywait/base/any_of.hpp>
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
@@ -48,8 +49,7 @@ class node_sharing {
 
   /// Adds the records of an epoch, if anything is shared. Collective.
   void fold(const data::rank_data& own, const explain::rank_history& calls, const finalize::team& all) {
-    const bool any =
-        std::any_of(own.objects.begin(), own.objects.end(), [](const core::data_object& o) { return o.memory != 0; });
+    const bool any = base::any_of(own.objects, [](const core::data_object& o) { return o.memory != 0; });
     if (all.lowest_of(any) < 0) return;
     const finalize::node_team node(all);
     if (node) node->together([&] { fold_node(own, calls, *node); });

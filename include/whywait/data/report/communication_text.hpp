@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_DATA_REPORT_COMMUNICATION_TEXT_HPP
 #define WHYWAIT_DATA_REPORT_COMMUNICATION_TEXT_HPP
 
+#include <whywait/base/any_of.hpp>
 #include <whywait/base/ranks.hpp>
 #include <whywait/base/table.hpp>
 #include <whywait/base/units.hpp>
@@ -89,7 +90,7 @@ class communication_writer {
   }
 
   bool reads_are_marked() const noexcept {
-    return std::any_of(c_.classes.begin(), c_.classes.end(), [](const communication_class& c) { return c.watched_bytes > 0; });
+    return base::any_of(c_.classes, [](const communication_class& c) { return c.watched_bytes > 0; });
   }
 
   void placements() {

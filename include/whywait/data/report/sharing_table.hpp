@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_DATA_REPORT_SHARING_TABLE_HPP
 #define WHYWAIT_DATA_REPORT_SHARING_TABLE_HPP
 
+#include <whywait/base/any_of.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/table.hpp>
@@ -127,7 +128,7 @@ inline std::string sharing_summary(const base::vector<sharing_entry>& all, const
 inline std::string sharing_text(const base::vector<sharing_entry>& all, std::size_t columns) {
   constexpr std::size_t most_tables = 4;
   const auto shared = [](const sharing_entry& s) { return s.pattern != "private" && s.pattern != "read-only"; };
-  if (std::none_of(all.begin(), all.end(), shared)) return {};
+  if (!base::any_of(all, shared)) return {};
   std::string out = "\n    shared memory\n";
   base::vector<std::string> told;
   for (const sharing_entry& s : all) {

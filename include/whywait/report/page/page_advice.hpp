@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_PAGE_PAGE_ADVICE_HPP
 #define WHYWAIT_REPORT_PAGE_PAGE_ADVICE_HPP
 
+#include <whywait/base/any_of.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/report/page/page_parts.hpp>
@@ -50,7 +51,7 @@ inline void page_advice(const page_context& p) {
     const auto same = [&a](const detail::listed_advice& l) {
       return l.advice->text == a.text && l.advice->problem == a.problem;
     };
-    if (std::none_of(all.begin(), all.end(), same)) all.push_back({&a, wait});
+    if (!base::any_of(all, same)) all.push_back({&a, wait});
   };
   for (std::size_t w = 0; w != p.r.waits.size(); ++w)
     for (const advice_entry& a : p.r.waits[w].advice) add(a, w);
