@@ -20257,6 +20257,8 @@ struct balance_answer {
   std::int32_t slow_ranks = 0;  ///< threads that take nearly as long as that one, which is one of them
   thread_of_rank slow[4] = {};  ///< they; of more than four the first three and the last one
   std::int64_t slow_ns = 0;  ///< their time in it
+  std::int32_t hardly_ranks = 0;  ///< of `ranks`, threads that run it for less than a twentieth of `most_ns`
+  std::int64_t hardly_ns = 0;  ///< their time in it
   std::int64_t others_ns = 0;  ///< if one thread runs it: the most that another one computes
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
 };
@@ -22064,6 +22066,15 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
+/// Code of one block between two calls.
+struct piece_of_code {
+  core::stable_key
+      place;  ///< the same for visits of a block between the same two calls, of joined code between calls in the same two lines
+  std::int64_t visits;  ///< that begin here
+  std::int64_t parts;  ///< visits of marked code of which a part lies here; of unmarked code `visits`
+  std::int64_t ns;
+};
+
 /// Walks the code of one location and finds what the questions of a plan are about. Borrows all arguments.
 class asked_code {
  public:
@@ -22085,9 +22096,8 @@ class asked_code {
                                    here_.steps.size());
   }
 
-  /// Calls used(number, place, visits, ns) for the code from `now_ns`, the end of the call before, to `begin_ns`, the beginning
-  /// of `record`, or the end. `place`: the same for visits of a block between the same two calls, of joined code between calls in
-  /// the same two lines. Records must come in order.
+  /// Calls used(number, piece_of_code) for the code from `now_ns`, the end of the call before, to `begin_ns`, the beginning of
+  /// `record`, or the end. Records must come in order.
   template <class Used>
   void before(std::size_t record, std::int64_t now_ns, std::int64_t begin_ns, Used&& used) {
     // The rule of location_path: time that does not fit is cut. The last steps follow the last record.
@@ -22098,22 +22108,17 @@ class asked_code {
       if (p.block == 0 || p.block >= rank_.blocks.size()) continue;
       const auto ns = std::min(core::nearest(static_cast<double>(p.ticks) * rank_.clock.ns_per_tick), room_ns);
       room_ns -= ns;
-      if (asked_[p.block] != clock_plan::none)
-        used(asked_[p.block], core::combine(rank_.blocks[p.block], code.between), static_cast<std::int64_t>(p.visits), ns);
+      if (asked_[p.block] == clock_plan::none) continue;
+      const auto visits = static_cast<std::int64_t>(p.visits);
+      const core::stable_key place = core::combine(rank_.blocks[p.block], code.between);
+      used(asked_[p.block], piece_of_code{place, visits, std::max<std::int64_t>(1, visits), ns});
     }
     if (room_ns > 0 && !ended_) {
       const std::int64_t visits = visited_ ? 0 : 1;
-      const auto use = [&](std::uint32_t number) {
-        if (number != clock_plan::none) used(number, code.lines, visits, room_ns);
-      };
-      use(code.own);
       const bool may_wait = room_ns == begin_ns - now_ns && explain::is_between_polls(here_, record);  // not to be balanced
-      if (!may_wait) {
-        use(unmarked_);
-        use(code.joined);
-        use(code.after);
-        use(code.before);
-      }
+      const std::uint32_t asked[] = {code.own, unmarked_, code.joined, code.after, code.before};
+      for (std::size_t i = 0; i != (may_wait ? 1 : std::size(asked)); ++i)
+        if (asked[i] != clock_plan::none) used(asked[i], piece_of_code{code.lines, visits, visits, room_ns});
       visited_ = true;
     }
     if (record >= here_.records.size()) return;
@@ -22267,30 +22272,31 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// How the visits of a block lie in the run: imbalance that grows, or that comes in one part of the run, is balanced where it is.
-/// A part is the same part of the stretches between operations of all ranks, and within a stretch of each rank's visits. Added up
-/// over ranks. Sent between ranks as bytes.
+/// How a block lies in the run: imbalance that grows, or that comes in one part of the run, is balanced where it is. A part is the
+/// same part of the stretches between operations of all ranks, and within a stretch of each rank's pieces of the block: its visits,
+/// which calls inside a region divide. Added up over ranks. Sent between ranks as bytes.
 struct balance_course {
   static constexpr std::size_t parts = 32;
-  static constexpr std::int64_t least_visits = 8;  ///< of a rank in each part: fewer differ by chance
+  static constexpr std::int64_t least_pieces = 8;  ///< of a rank in each part: fewer differ by chance
 
-  std::int64_t ns[parts] = {}, visits[parts] = {};
+  std::int64_t ns[parts] = {}, pieces[parts] = {};
   std::int64_t ranks[parts] = {};  ///< that run the block in this part
+  std::int64_t visits = 0;  ///< in all parts, each once
 
   void add(const balance_course& o) noexcept {
     for (std::size_t p = 0; p != parts; ++p) {
       ns[p] += o.ns[p];
-      visits[p] += o.visits[p];
+      pieces[p] += o.pieces[p];
       ranks[p] += o.ranks[p];
     }
+    visits += o.visits;
   }
-  std::int64_t all_visits() const noexcept { return sum_of(visits); }
   std::int64_t all_ns() const noexcept { return sum_of(ns); }
-  /// The number of parts that are taken together, so that each has enough visits of each of `among` ranks.
+  /// The number of parts that are taken together, so that each has enough pieces of each of `among` ranks.
   std::size_t together(std::int64_t among) const noexcept {
     std::size_t each = 1;
-    const std::int64_t of_rank = all_visits() / std::max<std::int64_t>(among, 1);
-    while (each != parts && of_rank < least_visits * static_cast<std::int64_t>(parts / each)) each *= 2;
+    const std::int64_t of_rank = sum_of(pieces) / std::max<std::int64_t>(among, 1);
+    while (each != parts && of_rank < least_pieces * static_cast<std::int64_t>(parts / each)) each *= 2;
     return each;
   }
   /// Joins `each` parts; the number of ranks becomes the largest of them.
@@ -22299,11 +22305,11 @@ struct balance_course {
       std::int64_t sum = 0, count = 0, most = 0;
       for (std::size_t i = p * each; i != (p + 1) * each; ++i) {
         sum += ns[i];
-        count += visits[i];
+        count += pieces[i];
         most = std::max(most, ranks[i]);
       }
       ns[p] = sum;
-      visits[p] = count;
+      pieces[p] = count;
       ranks[p] = most;
     }
   }
@@ -22861,8 +22867,8 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// What each visit of the threads of one rank would take in the run in which a block is balanced: in each part of the run
-/// (balance_course) the threads that run it take equally long, and visits between the same calls take equally long. Two walks through
+/// What each piece of a block would take on the threads of one rank in the run in which the block is balanced: in each part of the run
+/// (balance_course) the threads that run it take equally long, and pieces between the same calls take equally long. Two walks through
 /// the records; 16 bytes per part, block, thread and place in the program. Not thread safe.
 class balanced_time {
  public:
@@ -22870,6 +22876,7 @@ class balanced_time {
   void read(const explain::rank_history& rank, const base::pod_vector<explain::balance_answer>& blocks,
             const joined_code& joined) {
     courses_.assign(blocks.size(), {});
+    longest_.assign(blocks.size(), {});
     own_.assign(rank.locations.size() * blocks.size(), {});
     places_.clear();
     places_.resize(own_.size());
@@ -22889,36 +22896,44 @@ class balanced_time {
       part_position at = begin_location(l);
       walk(
           rank, l, plan, numbers, joined, [](std::int64_t) {},
-          [this, &at](std::size_t q, core::stable_key place, std::int64_t visits, std::int64_t ns) {
-            const std::size_t p = part_of(at, q, visits);
+          [this, &at](std::size_t q, const piece_of_code& piece) {
+            const std::size_t p = part_of(at, q, piece.parts);
             balance_course& c = own_[at.first + q];
-            c.ns[p] += ns;
-            c.visits[p] += visits;
+            c.ns[p] += piece.ns;
+            c.pieces[p] += piece.parts;
             c.ranks[p] = 1;
-            if (use* const u = places_[at.first + q].of(place, most_places_)) {
-              u[p].ns += ns;
-              u[p].visits += visits;
-            }
+            c.visits += piece.visits;
+            if (use* const u = places_[at.first + q].of(piece.place, most_places_)) u[p].add({piece.ns, piece.parts});
           });
       for (std::size_t q = 0; q != blocks.size(); ++q) {
         balance_course& c = own_[at.first + q];
         const bool whole = base::ranks_are_threads() && blocks[q].block == explain::unmarked_key();
         if (whole && block_balance::hardly_runs(blocks[q], c.all_ns())) c = {};  // it takes no part
         courses_[q].add(c);
+        places_[at.first + q].add_to(longest_[q]);
       }
     }
   }
-  void write(base::packet& out) const { put_all(out, courses_); }
+  void write(base::packet& out) const {
+    put_all(out, courses_);
+    put_all(out, longest_);
+  }
   /// Adds what another rank's `write` wrote.
   void merge(base::packet_reader& in) {
     base::pod_vector<balance_course> others;
     get_all(in, others);
-    for (std::size_t q = 0; q < std::min(courses_.size(), others.size()); ++q) courses_[q].add(others[q]);
+    base::pod_vector<longest_places> their_places;
+    get_all(in, their_places);
+    for (std::size_t q = 0; q < std::min(courses_.size(), std::min(others.size(), their_places.size())); ++q) {
+      courses_[q].add(others[q]);
+      for (const place_time& t : their_places[q].all) longest_[q].add(t);
+    }
   }
 
   /// Sets the sums over all ranks, which rank 0 has gathered.
   void set_sums(base::packet_reader& in, const base::pod_vector<explain::balance_answer>& blocks) {
     get_all(in, courses_);
+    get_all(in, longest_);
     each_.resize(courses_.size());
     factors_.clear();
     for (std::size_t q = 0; q != courses_.size(); ++q) {
@@ -22937,6 +22952,7 @@ class balanced_time {
         const double mean = known ? static_cast<double>(all.ns[p]) / static_cast<double>(among) : 0;
         factors_.push_back(known ? mean / static_cast<double>(own.ns[p]) : 1.0);
       }
+      places_[i].set_weights(longest_[q]);
     }
   }
   /// The time of a location of this rank in a block.
@@ -22946,17 +22962,13 @@ class balanced_time {
     return sum;
   }
   /// Visits of all threads of all ranks.
-  std::int64_t all_visits(std::size_t q) const noexcept {
-    std::int64_t sum = 0;
-    for (std::size_t p = 0; p != balance_course::parts / each_[q]; ++p) sum += courses_[q].visits[p];
-    return sum;
-  }
+  std::int64_t all_visits(std::size_t q) const noexcept { return courses_[q].visits; }
 
   /// Where a walk through the code of a location is.
   struct part_position {
     std::size_t first = 0;  ///< of the location: its blocks in the lists by location and question
-    const std::int64_t* limits = nullptr;  ///< by question and part: visits at its end
-    base::pod_vector<std::int64_t> done;  ///< by question: visits so far
+    const std::int64_t* limits = nullptr;  ///< by question and part: pieces of code at its end
+    base::pod_vector<std::int64_t> done;  ///< by question: pieces so far
     base::pod_vector<std::size_t> part;  ///< by question
   };
   /// Begins a walk, in the order of the records. Valid until `read`.
@@ -22968,50 +22980,103 @@ class balanced_time {
     at.part.assign(courses_.size(), 0);
     return at;
   }
-  /// The time that the next visits save; negative if they take longer. A thread that hardly runs the block takes equally long in all
-  /// visits: what they take now is no measure of them.
-  std::int64_t saved_ns(part_position& at, std::size_t q, core::stable_key place, std::int64_t visits,
-                        std::int64_t ns) const noexcept {
-    const std::size_t p = part_of(at, q, visits) / each_[q];
-    const use* const u = places_[at.first + q].find(place);
+  /// The time that the next piece of code saves; negative if it takes longer. What the pieces of a thread that hardly runs the block take
+  /// is no measure of them: it takes its time between the same calls as all threads do, and equally long in all such pieces.
+  std::int64_t saved_ns(part_position& at, std::size_t q, const piece_of_code& piece) const noexcept {
+    const std::size_t p = part_of(at, q, piece.parts) / each_[q];
+    const by_place& places = places_[at.first + q];
+    const use* const u = places.find(piece.place);
     const balance_course& own = own_[at.first + q];
     const double factor = factors_[(at.first + q) * balance_course::parts + p];
-    use usual{ns, visits};
-    if (factor > hardly_runs) usual = {own.ns[p], own.visits[p]};
-    else if (u != nullptr && u[p].visits > 0) usual = u[p];
-    return ns - core::nearest(static_cast<double>(usual.ns) * static_cast<double>(visits) * factor /
-                              static_cast<double>(std::max<std::int64_t>(1, usual.visits)));
+    use usual{piece.ns, piece.parts};
+    if (factor > hardly_runs && !places.like_others(p)) usual = {own.ns[p], own.pieces[p]};
+    else if (factor > hardly_runs) usual = {core::nearest(static_cast<double>(own.ns[p]) * places.share_of(u, p)), 1};
+    else if (u != nullptr && u[p].pieces > 0) usual = u[p];
+    return piece.ns - core::nearest(static_cast<double>(usual.ns) * static_cast<double>(piece.parts) * factor /
+                                    static_cast<double>(std::max<std::int64_t>(1, usual.pieces)));
   }
 
  private:
   static constexpr double hardly_runs = 20;  ///< the factor from which on a thread hardly runs a block
 
   struct use {
-    std::int64_t ns = 0, visits = 0;
+    std::int64_t ns = 0, pieces = 0;
+
+    void add(const use& u) noexcept {
+      ns += u.ns;
+      pieces += u.pieces;
+    }
   };
-  // The visits of a block by the calls around them.
+  struct place_time : use {
+    core::stable_key place = 0;
+  };
+  // The places at which all threads spend most time in a block. Sent between ranks as bytes.
+  struct longest_places {
+    place_time all[8];
+
+    void add(const place_time& t) noexcept {
+      place_time* least = all;
+      for (place_time& mine : all) {
+        if (mine.place == t.place) return mine.add(t);
+        if (mine.ns < least->ns) least = &mine;
+      }
+      if (t.ns > least->ns) *least = t;
+    }
+  };
+  // The pieces of a block by the calls around them.
   class by_place {
    public:
     // Null beyond `most` places.
     use* of(core::stable_key place, std::size_t most) {
-      const auto fresh = static_cast<std::uint32_t>(uses_.size() / balance_course::parts);
+      const auto fresh = static_cast<std::uint32_t>(keys_.size());
       if (fresh == most && numbers_.find(place) == base::key_map::none) return nullptr;
       const std::uint32_t at = numbers_.intern(place, fresh);
-      if (at == fresh) uses_.resize(uses_.size() + balance_course::parts);
+      if (at == fresh) {
+        keys_.push_back(place);
+        uses_.resize(uses_.size() + balance_course::parts);
+      }
       return uses_.data() + at * balance_course::parts;
     }
     const use* find(core::stable_key place) const noexcept {
       const std::uint32_t at = numbers_.find(place);
       return at == base::key_map::none ? nullptr : uses_.data() + at * balance_course::parts;
     }
+    void add_to(longest_places& sums) const noexcept {
+      for (std::size_t i = 0; i != keys_.size(); ++i) {
+        place_time t;
+        t.place = keys_[i];
+        for (std::size_t p = 0; p != balance_course::parts; ++p) t.add(uses_[i * balance_course::parts + p]);
+        sums.add(t);
+      }
+    }
+    /// Finds how long a piece takes at each place, as all threads together run it; after `join`. Nothing is known if this thread does not
+    /// pass those at which they spend most time.
+    void set_weights(const longest_places& sums) {
+      weights_.assign(keys_.size(), 0);
+      all_.assign(balance_course::parts, 0);
+      std::int64_t all_ns = 0, known_ns = 0;
+      for (const place_time& t : sums.all) {
+        const std::uint32_t at = numbers_.find(t.place);
+        all_ns += t.ns;
+        if (at == base::key_map::none || t.ns <= 0) continue;
+        known_ns += t.ns;
+        weights_[at] = static_cast<double>(t.ns) / static_cast<double>(std::max<std::int64_t>(1, t.pieces));
+      }
+      if (2 * known_ns < all_ns) return;
+      for (std::size_t i = 0; i != keys_.size(); ++i)
+        for (std::size_t p = 0; p != balance_course::parts; ++p)
+          all_[p] += weights_[i] * static_cast<double>(uses_[i * balance_course::parts + p].pieces);
+    }
+    bool like_others(std::size_t part) const noexcept { return all_[part] > 0; }
+    /// The share of a piece in what the thread runs in a part. `u`: of `find`.
+    double share_of(const use* u, std::size_t part) const noexcept {
+      return u != nullptr ? weights_[static_cast<std::size_t>(u - uses_.data()) / balance_course::parts] / all_[part] : 0;
+    }
     void join(std::size_t each) noexcept {
       for (std::size_t first = 0; first != uses_.size(); first += balance_course::parts) {
         for (std::size_t p = 0; p != balance_course::parts / each; ++p) {
           use sum;
-          for (std::size_t i = 0; i != each; ++i) {
-            sum.ns += uses_[first + p * each + i].ns;
-            sum.visits += uses_[first + p * each + i].visits;
-          }
+          for (std::size_t i = 0; i != each; ++i) sum.add(uses_[first + p * each + i]);
           uses_[first + p] = sum;
         }
       }
@@ -23019,7 +23084,10 @@ class balanced_time {
 
    private:
     base::key_map numbers_;
-    base::pod_vector<use> uses_;
+    base::pod_vector<core::stable_key> keys_;  ///< by place
+    base::pod_vector<use> uses_;  ///< by place and part
+    base::pod_vector<double> weights_;  ///< by place: time of a piece
+    base::pod_vector<double> all_;  ///< by part: of all pieces
   };
 
   // When the stretches between operations of all ranks end, for all threads of the rank: as the one that takes part leaves them.
@@ -23037,9 +23105,9 @@ class balanced_time {
     return ends_ns;
   }
 
-  // Calls used(question, place, visits, ns) for all code of a location, and passed(when it left it) after each record.
+  // Calls used(question, piece) for all code of a location, and passed(when it left it) after each record.
   using passed_call = explain::borrowed<void(std::int64_t)>;
-  using used_call = explain::borrowed<void(std::size_t, core::stable_key, std::int64_t, std::int64_t)>;
+  using used_call = explain::borrowed<void(std::size_t, const piece_of_code&)>;
   static void walk(const explain::rank_history& rank, std::size_t location, const clock_plan& plan,
                    const base::pod_vector<std::uint32_t>& numbers, const joined_code& joined, passed_call passed,
                    used_call used) {
@@ -23051,11 +23119,11 @@ class balanced_time {
       const bool end = i == here.records.size();
       if (!end) walk.step(here.records[i]);
       code.before(i, now_ns, end ? std::max(rank.end_ns, now_ns) : walk.begin_ns(),
-                  [&](std::uint32_t number, core::stable_key place, std::int64_t visits, std::int64_t ns) {
+                  [&](std::uint32_t number, const piece_of_code& piece) {
                     plan.spend(
-                        number, ns, [](std::uint32_t, std::int64_t) {},
+                        number, piece.ns, [](std::uint32_t, std::int64_t) {},
                         [&](std::size_t q) {
-                          used(q, place, visits, ns);
+                          used(q, piece);
                           return std::int64_t{0};
                         });
                   });
@@ -23065,24 +23133,24 @@ class balanced_time {
     }
   }
 
-  // Finds how many visits a location has made at the end of each part.
+  // Finds how many pieces of code a location has run at the end of each part.
   void limit_parts(const explain::rank_history& rank, std::size_t location, const clock_plan& plan,
                    const base::pod_vector<std::uint32_t>& numbers, const joined_code& joined,
                    const base::pod_vector<std::int64_t>& ends_ns) {
     constexpr std::size_t parts = balance_course::parts;
     const std::size_t count = courses_.size(), first = limits_.size(), stretches = ends_ns.size() + 1;
     limits_.resize(first + count * parts, INT64_MAX);
-    base::pod_vector<std::int64_t> before(count, 0), visits(count, 0);  // by block: before the stretch, and in it
+    base::pod_vector<std::int64_t> before(count, 0), pieces(count, 0);  // by block: before the stretch, and in it
     std::size_t stretch = 0, part = 1;
     const auto end_stretch = [&] {
       for (++stretch; part != parts && part * stretches < stretch * parts; ++part) {
         const auto rest = static_cast<std::int64_t>(part * stretches - (stretch - 1) * parts);  // of `parts`, into the stretch
         for (std::size_t q = 0; q != count; ++q)
-          limits_[first + q * parts + part - 1] = before[q] + visits[q] * rest / static_cast<std::int64_t>(parts);
+          limits_[first + q * parts + part - 1] = before[q] + pieces[q] * rest / static_cast<std::int64_t>(parts);
       }
       for (std::size_t q = 0; q != count; ++q) {
-        before[q] += visits[q];
-        visits[q] = 0;
+        before[q] += pieces[q];
+        pieces[q] = 0;
       }
     };
     walk(
@@ -23090,23 +23158,24 @@ class balanced_time {
         [&](std::int64_t left_ns) {
           while (stretch != ends_ns.size() && ends_ns[stretch] <= left_ns) end_stretch();
         },
-        [&](std::size_t q, core::stable_key, std::int64_t more, std::int64_t) { visits[q] += more; });
+        [&](std::size_t q, const piece_of_code& piece) { pieces[q] += piece.parts; });
     while (stretch != stretches) end_stretch();
   }
 
-  static std::size_t part_of(part_position& at, std::size_t q, std::int64_t visits) noexcept {
+  static std::size_t part_of(part_position& at, std::size_t q, std::int64_t pieces) noexcept {
     const std::int64_t* const limits = at.limits + q * balance_course::parts;
     while (at.done[q] >= limits[at.part[q]]) ++at.part[q];
-    at.done[q] += visits;
+    at.done[q] += pieces;
     return at.part[q];
   }
 
   base::pod_vector<balance_course> courses_, own_;  ///< by question; by location and question
   base::vector<by_place> places_;  ///< by location and question
   std::size_t most_places_ = 0;  ///< of each
+  base::pod_vector<longest_places> longest_;  ///< by question
   base::pod_vector<std::size_t> each_;  ///< by question: parts that are taken together
   base::pod_vector<double> factors_;  ///< by location, question and part
-  base::pod_vector<std::int64_t> limits_;  ///< by location, question and part: visits at its end
+  base::pod_vector<std::int64_t> limits_;  ///< by location, question and part: pieces at its end
 };
 
 }  // namespace clocks
@@ -23284,10 +23353,9 @@ class clock_legs {
     const auto put = [&spend](std::uint32_t clock, std::int64_t ns) {
       if (ns != 0) spend(clock, ns);
     };
-    code_.before(
-        next_, now_ns_, leg_.begin_ns, [&](std::uint32_t number, core::stable_key place, std::int64_t visits, std::int64_t ns) {
-          plan_->spend(number, ns, put, [&](std::size_t q) { return balanced_->saved_ns(part_, q, place, visits, ns); });
-        });
+    code_.before(next_, now_ns_, leg_.begin_ns, [&](std::uint32_t number, const piece_of_code& piece) {
+      plan_->spend(number, piece.ns, put, [&](std::size_t q) { return balanced_->saved_ns(part_, q, piece); });
+    });
   }
 
   // The overhead of the marks of some steps. Repeated visits of one place (whywait::next) are counted without reading
@@ -29520,6 +29588,8 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
         const bool same = a.slow_ranks == b.slow_ranks && std::equal(std::begin(a.slow), std::end(a.slow), std::begin(b.slow));
         if (!same) a.slow_ranks = 0;
         a.slow_ns += b.slow_ns;
+        a.hardly_ranks = std::min(a.hardly_ranks, b.hardly_ranks);
+        a.hardly_ns += b.hardly_ns;
         a.visits += b.visits;
         a.most_ns += b.most_ns;
         a.sum_ns += b.sum_ns;
@@ -32968,6 +33038,10 @@ class slow_ranks {
   void measure(explain::thread_of_rank who, std::size_t q, const explain::balance_answer& b, std::int64_t ns) {
     const std::int64_t mean_ns = block_balance::mean_ns(b);
     const bool slowest = who == explain::thread_of_rank{b.rank, b.thread};
+    if (ns > 0 && block_balance::hardly_runs(b, ns)) {
+      ++all_[q].hardly;
+      all_[q].hardly_ns += ns;
+    }
     if (!slowest && least_of_ten * (b.most_ns - mean_ns) > 10 * (ns - mean_ns)) return;
     group& g = all_[q];
     g.first[std::min(g.count, most - 1)] = who;
@@ -32984,12 +33058,16 @@ class slow_ranks {
       for (std::int32_t i = 0; i != std::min(b.count, most); ++i) a.first[std::min(a.count + i, most - 1)] = b.first[i];
       a.count += b.count;
       a.ns += b.ns;
+      a.hardly += b.hardly;
+      a.hardly_ns += b.hardly_ns;
     }
   }
   void name(explain::balance_answer& b, std::size_t q) const {
     if (q >= all_.size()) return;
     b.slow_ranks = all_[q].count;
     b.slow_ns = all_[q].ns;
+    b.hardly_ranks = all_[q].hardly;
+    b.hardly_ns = all_[q].hardly_ns;
     std::copy(std::begin(all_[q].first), std::end(all_[q].first), b.slow);
   }
 
@@ -33001,6 +33079,8 @@ class slow_ranks {
     std::int32_t count = 0;
     explain::thread_of_rank first[most] = {};  ///< of more than `most` the first ones, and the last one
     std::int64_t ns = 0;
+    std::int32_t hardly = 0;  ///< that hardly run it
+    std::int64_t hardly_ns = 0;
   };
 
   base::pod_vector<group> all_;  ///< by balanced block

@@ -12,10 +12,20 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 namespace whywait {
 inline namespace v0 {
 namespace clocks {
+
+/// Code of one block between two calls.
+struct piece_of_code {
+  core::stable_key
+      place;  ///< the same for visits of a block between the same two calls, of joined code between calls in the same two lines
+  std::int64_t visits;  ///< that begin here
+  std::int64_t parts;  ///< visits of marked code of which a part lies here; of unmarked code `visits`
+  std::int64_t ns;
+};
 
 /// Walks the code of one location and finds what the questions of a plan are about. Borrows all arguments.
 class asked_code {
@@ -38,9 +48,8 @@ class asked_code {
                                    here_.steps.size());
   }
 
-  /// Calls used(number, place, visits, ns) for the code from `now_ns`, the end of the call before, to `begin_ns`, the beginning
-  /// of `record`, or the end. `place`: the same for visits of a block between the same two calls, of joined code between calls in
-  /// the same two lines. Records must come in order.
+  /// Calls used(number, piece_of_code) for the code from `now_ns`, the end of the call before, to `begin_ns`, the beginning of
+  /// `record`, or the end. Records must come in order.
   template <class Used>
   void before(std::size_t record, std::int64_t now_ns, std::int64_t begin_ns, Used&& used) {
     // The rule of location_path: time that does not fit is cut. The last steps follow the last record.
@@ -51,22 +60,17 @@ class asked_code {
       if (p.block == 0 || p.block >= rank_.blocks.size()) continue;
       const auto ns = std::min(core::nearest(static_cast<double>(p.ticks) * rank_.clock.ns_per_tick), room_ns);
       room_ns -= ns;
-      if (asked_[p.block] != clock_plan::none)
-        used(asked_[p.block], core::combine(rank_.blocks[p.block], code.between), static_cast<std::int64_t>(p.visits), ns);
+      if (asked_[p.block] == clock_plan::none) continue;
+      const auto visits = static_cast<std::int64_t>(p.visits);
+      const core::stable_key place = core::combine(rank_.blocks[p.block], code.between);
+      used(asked_[p.block], piece_of_code{place, visits, std::max<std::int64_t>(1, visits), ns});
     }
     if (room_ns > 0 && !ended_) {
       const std::int64_t visits = visited_ ? 0 : 1;
-      const auto use = [&](std::uint32_t number) {
-        if (number != clock_plan::none) used(number, code.lines, visits, room_ns);
-      };
-      use(code.own);
       const bool may_wait = room_ns == begin_ns - now_ns && explain::is_between_polls(here_, record);  // not to be balanced
-      if (!may_wait) {
-        use(unmarked_);
-        use(code.joined);
-        use(code.after);
-        use(code.before);
-      }
+      const std::uint32_t asked[] = {code.own, unmarked_, code.joined, code.after, code.before};
+      for (std::size_t i = 0; i != (may_wait ? 1 : std::size(asked)); ++i)
+        if (asked[i] != clock_plan::none) used(asked[i], piece_of_code{code.lines, visits, visits, room_ns});
       visited_ = true;
     }
     if (record >= here_.records.size()) return;

@@ -9,30 +9,31 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// How the visits of a block lie in the run: imbalance that grows, or that comes in one part of the run, is balanced where it is.
-/// A part is the same part of the stretches between operations of all ranks, and within a stretch of each rank's visits. Added up
-/// over ranks. Sent between ranks as bytes.
+/// How a block lies in the run: imbalance that grows, or that comes in one part of the run, is balanced where it is. A part is the
+/// same part of the stretches between operations of all ranks, and within a stretch of each rank's pieces of the block: its visits,
+/// which calls inside a region divide. Added up over ranks. Sent between ranks as bytes.
 struct balance_course {
   static constexpr std::size_t parts = 32;
-  static constexpr std::int64_t least_visits = 8;  ///< of a rank in each part: fewer differ by chance
+  static constexpr std::int64_t least_pieces = 8;  ///< of a rank in each part: fewer differ by chance
 
-  std::int64_t ns[parts] = {}, visits[parts] = {};
+  std::int64_t ns[parts] = {}, pieces[parts] = {};
   std::int64_t ranks[parts] = {};  ///< that run the block in this part
+  std::int64_t visits = 0;  ///< in all parts, each once
 
   void add(const balance_course& o) noexcept {
     for (std::size_t p = 0; p != parts; ++p) {
       ns[p] += o.ns[p];
-      visits[p] += o.visits[p];
+      pieces[p] += o.pieces[p];
       ranks[p] += o.ranks[p];
     }
+    visits += o.visits;
   }
-  std::int64_t all_visits() const noexcept { return sum_of(visits); }
   std::int64_t all_ns() const noexcept { return sum_of(ns); }
-  /// The number of parts that are taken together, so that each has enough visits of each of `among` ranks.
+  /// The number of parts that are taken together, so that each has enough pieces of each of `among` ranks.
   std::size_t together(std::int64_t among) const noexcept {
     std::size_t each = 1;
-    const std::int64_t of_rank = all_visits() / std::max<std::int64_t>(among, 1);
-    while (each != parts && of_rank < least_visits * static_cast<std::int64_t>(parts / each)) each *= 2;
+    const std::int64_t of_rank = sum_of(pieces) / std::max<std::int64_t>(among, 1);
+    while (each != parts && of_rank < least_pieces * static_cast<std::int64_t>(parts / each)) each *= 2;
     return each;
   }
   /// Joins `each` parts; the number of ranks becomes the largest of them.
@@ -41,11 +42,11 @@ struct balance_course {
       std::int64_t sum = 0, count = 0, most = 0;
       for (std::size_t i = p * each; i != (p + 1) * each; ++i) {
         sum += ns[i];
-        count += visits[i];
+        count += pieces[i];
         most = std::max(most, ranks[i]);
       }
       ns[p] = sum;
-      visits[p] = count;
+      pieces[p] = count;
       ranks[p] = most;
     }
   }

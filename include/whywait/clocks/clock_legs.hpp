@@ -181,10 +181,9 @@ class clock_legs {
     const auto put = [&spend](std::uint32_t clock, std::int64_t ns) {
       if (ns != 0) spend(clock, ns);
     };
-    code_.before(
-        next_, now_ns_, leg_.begin_ns, [&](std::uint32_t number, core::stable_key place, std::int64_t visits, std::int64_t ns) {
-          plan_->spend(number, ns, put, [&](std::size_t q) { return balanced_->saved_ns(part_, q, place, visits, ns); });
-        });
+    code_.before(next_, now_ns_, leg_.begin_ns, [&](std::uint32_t number, const piece_of_code& piece) {
+      plan_->spend(number, piece.ns, put, [&](std::size_t q) { return balanced_->saved_ns(part_, q, piece); });
+    });
   }
 
   // The overhead of the marks of some steps. Repeated visits of one place (whywait::next) are counted without reading

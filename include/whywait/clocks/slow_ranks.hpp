@@ -23,6 +23,10 @@ class slow_ranks {
   void measure(explain::thread_of_rank who, std::size_t q, const explain::balance_answer& b, std::int64_t ns) {
     const std::int64_t mean_ns = block_balance::mean_ns(b);
     const bool slowest = who == explain::thread_of_rank{b.rank, b.thread};
+    if (ns > 0 && block_balance::hardly_runs(b, ns)) {
+      ++all_[q].hardly;
+      all_[q].hardly_ns += ns;
+    }
     if (!slowest && least_of_ten * (b.most_ns - mean_ns) > 10 * (ns - mean_ns)) return;
     group& g = all_[q];
     g.first[std::min(g.count, most - 1)] = who;
@@ -39,12 +43,16 @@ class slow_ranks {
       for (std::int32_t i = 0; i != std::min(b.count, most); ++i) a.first[std::min(a.count + i, most - 1)] = b.first[i];
       a.count += b.count;
       a.ns += b.ns;
+      a.hardly += b.hardly;
+      a.hardly_ns += b.hardly_ns;
     }
   }
   void name(explain::balance_answer& b, std::size_t q) const {
     if (q >= all_.size()) return;
     b.slow_ranks = all_[q].count;
     b.slow_ns = all_[q].ns;
+    b.hardly_ranks = all_[q].hardly;
+    b.hardly_ns = all_[q].hardly_ns;
     std::copy(std::begin(all_[q].first), std::end(all_[q].first), b.slow);
   }
 
@@ -56,6 +64,8 @@ class slow_ranks {
     std::int32_t count = 0;
     explain::thread_of_rank first[most] = {};  ///< of more than `most` the first ones, and the last one
     std::int64_t ns = 0;
+    std::int32_t hardly = 0;  ///< that hardly run it
+    std::int64_t hardly_ns = 0;
   };
 
   base::pod_vector<group> all_;  ///< by balanced block

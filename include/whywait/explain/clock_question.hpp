@@ -80,6 +80,8 @@ struct balance_answer {
   std::int32_t slow_ranks = 0;  ///< threads that take nearly as long as that one, which is one of them
   thread_of_rank slow[4] = {};  ///< they; of more than four the first three and the last one
   std::int64_t slow_ns = 0;  ///< their time in it
+  std::int32_t hardly_ranks = 0;  ///< of `ranks`, threads that run it for less than a twentieth of `most_ns`
+  std::int64_t hardly_ns = 0;  ///< their time in it
   std::int64_t others_ns = 0;  ///< if one thread runs it: the most that another one computes
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
 };

@@ -179,6 +179,8 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
         const bool same = a.slow_ranks == b.slow_ranks && std::equal(std::begin(a.slow), std::end(a.slow), std::begin(b.slow));
         if (!same) a.slow_ranks = 0;
         a.slow_ns += b.slow_ns;
+        a.hardly_ranks = std::min(a.hardly_ranks, b.hardly_ranks);
+        a.hardly_ns += b.hardly_ns;
         a.visits += b.visits;
         a.most_ns += b.most_ns;
         a.sum_ns += b.sum_ns;
