@@ -21205,6 +21205,7 @@ struct class_sums {
   std::int64_t wrong_order_count = 0;  ///< late senders whose message was received out of sending order
   std::int64_t wrong_order_ns = 0;
   std::int64_t other_ready_ns = 0;  ///< part of it: for at least half of these waits another message lay ready
+  std::int64_t ready_code_ns = 0;  ///< part of that: the code after the receives of such messages takes as long
   std::int64_t indirect_ns = 0;     ///< sum of inherited parts
   std::int64_t unexplained_ns = 0;  ///< below the threshold, clock violations, lost records
   std::int64_t first_ns = 0;        ///< shared time of the first wait: the canonical order of classes
@@ -21228,6 +21229,7 @@ struct class_sums {
     wrong_order_count += o.wrong_order_count;
     wrong_order_ns += o.wrong_order_ns;
     other_ready_ns += o.other_ready_ns;
+    ready_code_ns += o.ready_code_ns;
     indirect_ns += o.indirect_ns;
     unexplained_ns += o.unexplained_ns;
     first_ns = o.first_ns < first_ns ? o.first_ns : first_ns;
@@ -21374,6 +21376,7 @@ struct wait_instance {
   quality trust = quality::exact;
   bool wrong_order = false;
   bool other_ready = false;    ///< for at least half of it a message lay ready that is received later (arrival_flag)
+  std::uint16_t ready = 0;     ///< the part that the code after such receives would fill, in 1/65535 (arrival)
   bool explained = false;      ///< false: below the threshold, or the cause came after its end
   bool counted = true;         ///< false: the rank was paused by MPI_Pcontrol(0)
   std::int32_t rank = 0;       ///< the rank that waited
@@ -24081,6 +24084,7 @@ struct arrival {
   pattern why = pattern::late_sender;
   quality trust = quality::exact;
   std::uint16_t flags = 0;
+  std::uint16_t ready = 0;  ///< the part of the wait, in 1/65535, that the code after receives of ready messages would fill
   std::uint32_t base_record = 0;  ///< with arrival_flag::based
 
   bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
@@ -27349,7 +27353,7 @@ class arrival_rule {
     const call_role role = core::role_of(r);
     if (role == call_role::thread_wait) return thread_wait(r, index, *first, walk);
     // A receive that was posted ahead is in no order.
-    if (role == call_role::receive) check_order(first, last);
+    if (role == call_role::receive) check_order(first, last, code_after(index));
     // A single test does not wait. Tests that were repeated until one succeeded have the role of the blocking call.
     const bool waits = completes_messages(role) || role == call_role::probe;
     if (!waits) return;
@@ -27535,7 +27539,16 @@ class arrival_rule {
     latest_ns_ = std::max(latest_ns_, a.need_ns);
   }
 
-  void check_order(const message_match* first, const message_match* last) {
+  // The code between a call and the next one.
+  std::int64_t code_after(std::uint32_t index) const noexcept {
+    const auto& records = rank_->locations[here_].records;
+    if (index + 1 >= records.size()) return 0;
+    const core::sync_record& r = records[index];
+    return core::nearest(static_cast<double>(records[index + 1].begin - (r.begin + r.duration)) * rank_->clock.ns_per_tick);
+  }
+
+  // `code_ns`: after the receive. It could have run during waits for other messages if this one was ready then.
+  void check_order(const message_match* first, const message_match* last, std::int64_t code_ns) {
     for (const message_match* m = first; m != last; ++m) {
       if (!m->receiving || late_.empty() || m->partner.begin_ns >= latest_ns_) continue;
       std::int64_t latest = INT64_MIN;
@@ -27543,7 +27556,8 @@ class arrival_rule {
       for (const scratch::remembered late : late_) {
         const bool wrong = late.sent_ns > m->partner.begin_ns, ready = late.half_ns >= m->partner.begin_ns;
         if (wrong) result_[late.at].flags |= arrival_flag::wrong_order | (ready ? arrival_flag::other_ready : 0);
-        if (ready) continue;
+        if (ready) code_ns -= fill(result_[late.at].ready, code_ns, 2 * (late.sent_ns - late.half_ns));
+        if (ready && result_[late.at].ready == all_of_wait) continue;
         latest = std::max(latest, late.sent_ns);
         late_[kept++] = late;
       }
@@ -27552,7 +27566,18 @@ class arrival_rule {
     }
   }
 
+  // Adds to the part of a wait that code fills. Returns how much of the code fits in.
+  static std::int64_t fill(std::uint16_t& part, std::int64_t code_ns, std::int64_t wait_ns) noexcept {
+    const auto wait = static_cast<double>(wait_ns);
+    const std::int64_t room_ns = wait_ns - core::nearest(wait * part / all_of_wait), taken_ns = std::min(code_ns, room_ns);
+    if (taken_ns <= 0) return 0;
+    part = static_cast<std::uint16_t>(
+        taken_ns == room_ns ? all_of_wait : part + core::nearest(static_cast<double>(taken_ns) / wait * all_of_wait));
+    return taken_ns;
+  }
+
   static constexpr std::size_t memory_limit = 100;
+  static constexpr std::uint16_t all_of_wait = 0xffff;
 
   const rank_history* rank_;
   std::uint16_t here_;
@@ -29282,6 +29307,7 @@ class wait_classes {
       ++sums.wrong_order_count;
       sums.wrong_order_ns += wait.wait_ns;
       if (wait.other_ready) sums.other_ready_ns += wait.wait_ns;
+      sums.ready_code_ns += core::nearest(static_cast<double>(wait.wait_ns) * wait.ready / 0xffff);
     }
   }
 
@@ -31088,6 +31114,7 @@ class location_path {
     w.trust = a.trust;
     w.wrong_order = a.has(arrival_flag::wrong_order);
     w.other_ready = a.has(arrival_flag::other_ready);
+    w.ready = a.ready;
     w.explained = false;
     w.rank = rank_->rank;
     w.location = index_;
@@ -35566,6 +35593,7 @@ struct processor_sharing {
   double code_seconds = 0;      ///< part of it outside MPI
   std::int64_t ranks = 0;  ///< on the machine with the most ranks per processor
   std::int64_t processors = 0;  ///< of that machine
+  double all_processors = 0;  ///< of all machines; 0: not known
 };
 
 /// MPI time that is neither an explained wait nor plausible transfer (docs/method.md 4.13).
@@ -36298,12 +36326,20 @@ inline std::string slow_words(const explain::balance_answer& b, const char* one,
   return out + " " + more;
 }
 
-/// The time of a slow thread relative to the mean of the others that run the block; 0 if there is no other.
+/// The number of threads beside the slow ones that run the block; those that hardly run it count only if there are no more.
+inline std::int32_t other_threads(const explain::balance_answer& b) noexcept {
+  const std::int32_t others = b.ranks - std::max(b.slow_ranks, 1);
+  return others > b.hardly_ranks ? others - b.hardly_ranks : others;
+}
+
+/// The time of a slow thread relative to the mean of `other_threads`; 0 if there is none.
 inline double slow_ratio(const explain::balance_answer& b) noexcept {
-  const std::int64_t slow = std::max(b.slow_ranks, 1), slow_ns = b.slow_ranks > 1 ? b.slow_ns : b.most_ns;
-  if (b.ranks <= slow || b.sum_ns <= slow_ns) return 0;
-  return static_cast<double>(slow_ns) * static_cast<double>(b.ranks - slow) /
-         (static_cast<double>(slow) * static_cast<double>(b.sum_ns - slow_ns));
+  const std::int32_t slow = std::max(b.slow_ranks, 1), others = other_threads(b);
+  const std::int64_t slow_ns = b.slow_ranks > 1 ? b.slow_ns : b.most_ns;
+  const std::int64_t left_ns = b.sum_ns - slow_ns - (others < b.ranks - slow ? b.hardly_ns : 0);
+  if (others <= 0 || left_ns <= 0) return 0;
+  return static_cast<double>(slow_ns) * static_cast<double>(others) /
+         (static_cast<double>(slow) * static_cast<double>(left_ns));
 }
 
 }  // namespace detail
@@ -36419,6 +36455,7 @@ struct evaluation {
   base::vector<finding> problems;  ///< findings that belong to no single wait, largest saving first
   base::vector<std::string> messages;  ///< run-time errors of rules, ready to print
   processor_noise noise;
+  std::int64_t most_divided_ns = INT64_MAX;  ///< program_facts::most_divided_ns
   /// Time of a rank in all code, above the mean of all ranks.
   struct whole_time {
     std::int32_t rank;
@@ -36572,12 +36609,13 @@ struct rank_code {
   std::int32_t thread = 0;
 };
 
-/// What the kernel counted of the main thread of a rank.
+/// What the kernel counted of the main thread of a rank, and of all its threads.
 struct processor_use {
   std::int64_t ran_ns = 0;        ///< it had a processor
   std::int64_t ran_times = 0;     ///< how often it got one
   std::int64_t delay_ns = 0;      ///< it was ready to run, and had none
   std::int64_t own_delay_ns = 0;  ///< part of it outside MPI
+  std::int64_t process_ns = 0;    ///< all threads had a processor, also together; 0: not known
   std::uint32_t offered = 0;      ///< what the machine counts, a bit for each core::code_count
   std::int32_t refused = 0;  ///< why it does not count instructions and cycles, as errno; 0: it does, or this is not known
   std::int32_t processors = 0;  ///< that it may use; 0: unknown
@@ -36588,6 +36626,7 @@ struct processor_use {
             ran_times - before.ran_times,
             delay_ns - before.delay_ns,
             own_delay_ns - before.own_delay_ns,
+            process_ns - before.process_ns,
             offered,
             refused,
             processors};
@@ -36599,6 +36638,7 @@ struct processor_use {
             ran_times + of(later.ran_times),
             delay_ns + of(later.delay_ns),
             own_delay_ns + of(later.own_delay_ns),
+            process_ns + of(later.process_ns),
             later.offered,
             later.refused,
             later.processors};
@@ -36622,7 +36662,7 @@ struct code_use {
   std::int64_t most_delay_ns = 0;  ///< of all its own code: ready to run without a processor
   std::int64_t most_polls_ns = 0;  ///< its time between two polls of one call
   std::int64_t second_ns = 0;  ///< time of the thread with the second most
-  std::int64_t ran_ns = 0, most_ran_ns = 0;  ///< with a processor, as far as that was counted; of threads that are ranks
+  std::int64_t ran_ns = 0, most_ran_ns = 0;  ///< with a processor, as far as that was counted
   std::int64_t threads = 0, most_threads = 0;  ///< that had the ranks, one after the other
   std::int32_t ranks = 0, counting_ranks = 0;  ///< threads that ran it; of these, with units of work
   std::int32_t most_rank = -1, most_thread = 0, most_processors = 0;
@@ -36829,6 +36869,7 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     of_thread.whole.ran_ns = of_thread.whole.most_ran_ns = ran_ns;
     out.merge(of_thread);
   } while (end < code.size());
+  if (processor.process_ns > 0) out.whole.ran_ns = std::min(out.whole.ns, processor.process_ns);
   return out;
 }
 
@@ -36883,6 +36924,7 @@ struct code_spread {
   std::int32_t rank = -1, thread = 0;  ///< the thread with the most time
   double ratio = 0;  ///< its time to the mean of the others that run it; 0: no others do
   std::int64_t above_mean_ns = INT64_MAX;  ///< its time above the mean of all, which balancing saves at most; not of even
+  std::int64_t above_others_ns = 0;  ///< its time above the mean of the others that run it
   double units_ratio = 0, visits_ratio = 0;  ///< likewise; 0: unknown
   std::int64_t delay_ns = 0;  ///< of shared: without a processor, above the mean of the others
   std::int64_t more_system_ns = 0, more_faults = 0;  ///< of faults and system: likewise
@@ -36924,6 +36966,7 @@ struct code_spread {
     if (excess < 0.1 * most || 2 * std::max(excess, whole_excess) < wait || 5 * excess < wait) return even();
     if (2 * static_cast<double>(use->most_polls_ns) >= excess) return out;  // it may be waiting there
     out.above_mean_ns = use->most_ns - use->ns / ranks;
+    if (out.ratio > 1) out.above_others_ns = static_cast<std::int64_t>((1 - 1 / out.ratio) * most);
     const std::int64_t own_ns = use->own_excess_ns(ranks);
     const std::int64_t delay_ns = use->most_counts[core::code_count::delay_ns];
     if (2 * own_ns < out.above_mean_ns) {  // not because of what it ran
@@ -36942,7 +36985,7 @@ struct code_spread {
     out.visits_ratio = ratio(use->visits, use->most_visits);
     const auto part = [&](double of) { return of > 0 && out.ratio > 1 ? (of - 1) / (out.ratio - 1) : 0; };
     if (out.units_ratio > 0)
-      out.excess = part(out.units_ratio) > 0.6 ? "units" : part(out.units_ratio) < 0.4 ? "speed" : "both";
+      out.excess = part(out.units_ratio) > 0.6 ? "units" : part(out.units_ratio) < 0.1 ? "speed" : "both";
     else out.excess = part(out.visits_ratio) > 0.6 ? "visits" : "unknown";
     if (part(out.units_ratio) > 0.6 || part(out.visits_ratio) > 0.6) return offset ? even() : out;
     const explain::slower_parts parts = parts_of(*use, fault_ns);
@@ -37314,6 +37357,11 @@ inline bool is_of_order(const rules::finding& f) noexcept {
   return f.problem == "wait_for_progress" || f.problem == "late_sender";
 }
 
+/// Whether the remedy is another one than to balance the code that made a rank late.
+inline bool is_other_remedy(const rules::finding& f) noexcept {
+  return f.problem == "no_overlap" || f.problem == "wrong_order";
+}
+
 /// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. A block that is to
 /// be balanced has no other verdict that saves less, and none of a pattern that another order of calls does not change; another order
 /// of the threads is another remedy. `least`: seconds that a verdict saves. `known`: what the best one about a cause saves, beside
@@ -37326,10 +37374,10 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
     const auto same = [&](const verdict_entry& v) {
       return v.piece != 0 && v.piece == top &&
              ((of_pattern && !is_of_order(f)) ||
-              (v.saving_seconds * (yields_to_one(f) && !v.at_least ? far_from : 1) >= f.saving && f.problem != "no_overlap"));
+              (v.saving_seconds * (yields_to_one(f) && !v.at_least ? far_from : 1) >= f.saving && !is_other_remedy(f)));
     };
-    if (std::any_of(all.begin(), all.end(), same)) return true;
-    return std::any_of(covering.begin(), covering.end(), [&f](const rules::finding& c) {
+    if (base::any_of(all, same)) return true;
+    return base::any_of(covering, [&f](const rules::finding& c) {
       return c.root.compare(0, std::strlen(base::rank_noun()) + 1, base::rank_noun() + std::string(" ")) == 0 &&
              f.verdict.compare(0, c.root.size() + 1, c.root + " ") == 0;
     });
@@ -37343,7 +37391,7 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
     if (covered(f)) continue;
     if (f.verdict.empty() || !f.matters || f.of_pattern != of_pattern || f.saving < least_share * run) continue;
     if (f.saving < std::max(least, known * more_than_known(f)) || about_holder(f)) continue;
-    if (std::any_of(all.begin(), all.end(), [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
+    if (base::any_of(all, [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
     verdict_entry v;
     v.problem = f.problem;
     v.saving_seconds = std::min(f.saving, run);
@@ -37369,15 +37417,15 @@ inline bool rule_replaces(const explain::balance_answer& b, const explain::outco
     return top_block(f, found) == b.piece;
   };
   for (const rules::wait_advice& w : said.waits)
-    if (std::any_of(w.list.begin(), w.list.end(), replaces)) return true;
-  return std::any_of(said.problems.begin(), said.problems.end(), replaces);
+    if (base::any_of(w.list, replaces)) return true;
+  return base::any_of(said.problems, replaces);
 }
 
 /// Whether the thread of an answer also takes longer in all, by half of what it has more of the block: if not, it may run elsewhere what
 /// the others run there.
 inline bool computes_more(const explain::balance_answer& b, const rules::evaluation& said) noexcept {
   const std::int64_t excess_ns = b.most_ns - b.sum_ns / std::max(1, b.among);
-  return std::none_of(said.whole.begin(), said.whole.end(), [&](const rules::evaluation::whole_time& w) {
+  return !base::any_of(said.whole, [&](const rules::evaluation::whole_time& w) {
     return w.rank == b.rank && w.thread == b.thread && 2 * w.above_mean_ns < excess_ns;
   });
 }
@@ -37408,20 +37456,24 @@ inline bool is_of_task(const verdict_entry& v) {
   return v.kind == "between" && (v.where.call == "end of omp task" || (v.from && v.from->call == "omp taskwait"));
 }
 
-/// What another division of the same work saves at most: no rank waits any more.
-inline std::int64_t most_divided_ns(const explain::outcome& found) noexcept {
+/// What another division of the same work saves at most: no rank waits any more, or all processors are busy.
+inline std::int64_t most_divided_ns(const explain::outcome& found, const rules::evaluation& said) noexcept {
   const double busy = std::min(1.0, found.efficiency.parallel);
-  return busy > 0 ? static_cast<std::int64_t>((1 - busy) * static_cast<double>(found.total_ns)) : INT64_MAX;
+  return busy > 0 ? std::min(static_cast<std::int64_t>((1 - busy) * static_cast<double>(found.total_ns)), said.most_divided_ns)
+                  : said.most_divided_ns;
 }
 
 /// The answers about balanced blocks, largest saving first. Where a rank deals the visits of a block to the ranks that ask first,
 /// another run would deal them in another way, and the clocks do not answer: then the saving is what the rank has above the
-/// mean. Of such code, and of code that is divided among all ranks, it is at most what the ranks wait: their work remains. `dealt`:
-/// answers to the first rank that asked.
-inline base::vector<explain::balance_answer> balances_of(const explain::outcome& found, std::int64_t dealt) {
+/// mean. Of such code, and of code that is divided among all ranks, it is at most what the ranks wait: their work remains. No answer
+/// saves more than the processors were idle. `dealt`: answers to the first rank that asked.
+inline base::vector<explain::balance_answer> balances_of(const explain::outcome& found, const rules::evaluation& said,
+                                                         std::int64_t dealt) {
   base::vector<explain::balance_answer> all = found.balances;
-  const std::int64_t most_ns = most_divided_ns(found);
+  const std::int64_t most_ns = most_divided_ns(found, said);
   for (explain::balance_answer& b : all) {
+    b.bounded = b.bounded || b.saving_ns > said.most_divided_ns;
+    b.saving_ns = std::min(b.saving_ns, said.most_divided_ns);
     if (is_dealt(b, dealt)) b.saving_ns = std::min(b.most_ns - b.sum_ns / b.among, most_ns);
     else if (b.among > b.ranks && !base::ranks_are_threads()) b.saving_ns = std::min(b.saving_ns, most_ns);
   }
@@ -37437,7 +37489,7 @@ inline base::vector<explain::balance_answer> balances_of(const explain::outcome&
 /// (`said.noise`), or measuring, has no verdict. `dealt`: as in `balances_of`.
 inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, const name_resolver& resolve,
                                               const rules::evaluation& said, std::int64_t dealt) {
-  const base::vector<explain::balance_answer> balances = balances_of(found, dealt);
+  const base::vector<explain::balance_answer> balances = balances_of(found, said, dealt);
   constexpr double least_ratio = 1.05, clearly_more = 1.1;
   base::vector<verdict_entry> all, moving;  // moving: used if nothing else is known
   const double run = base::seconds_of(found.total_ns != 0 ? found.total_ns : found.longest_ns);
@@ -37462,15 +37514,16 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
   const auto saved_ns = [&](const explain::balance_answer& b) {
     if (!of_items(b)) return b.saving_ns;
     const std::int64_t half_ns = saved_by_half(b.piece, found);
-    return b.among > b.ranks && half_ns > 0 ? half_ns : std::max(b.saving_ns, half_ns);  // that of one thread between two
+    const std::int64_t saved = b.among > b.ranks && half_ns > 0 ? half_ns : std::max(b.saving_ns, half_ns);
+    return std::min(saved, said.most_divided_ns);  // half: that of one thread between two
   };
   // Serial work of a rank is clearer advice than that the rank is slower.
   for (const explain::balance_answer& b : balances)
     if (b.unmarked && b.among > b.ranks && b.rank == all_rank && b.thread == 0) alone_ns = std::max(alone_ns, saved_ns(b));
   const bool together = static_cast<double>(all_ns) > clearly_more * static_cast<double>(part_ns) && all_ns > 2 * alone_ns;
-  const bool ends_with_tasks = std::any_of(said.waits.begin(), said.waits.end(), [](const rules::wait_advice& w) {
-    return std::any_of(w.list.begin(), w.list.end(), [](const rules::finding& f) { return f.problem == "large_tasks"; });
-  });
+  bool ends_with_tasks = false;
+  for (const rules::wait_advice& w : said.waits)
+    for (const rules::finding& f : w.list) ends_with_tasks = ends_with_tasks || f.problem == "large_tasks";
   for (const explain::balance_answer& b : balances) {
     const bool by_item = of_items(b);
     const double saving = base::seconds_of(saved_ns(b));
@@ -37490,7 +37543,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
           ((x.after || v.after) && x.from && v.from && *x.from == *v.from) || ((x.before || v.before) && x.where == v.where);
       return part || (x.block == v.block && x.where.line == v.where.line);
     };
-    const bool again = std::any_of(all.begin(), all.end(), same);
+    const bool again = base::any_of(all, same);
     if (again && !divided) continue;
     v.rank = b.rank;
     v.thread = b.thread;
@@ -37499,7 +37552,8 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     // Threads take the work as they come: no thread is slow. Where others wait for it longer than for one slow thread, the slow one
     // changes, and each wait is shared by all once the work is even.
     const double even = (base::ranks_are_threads() || b.moves) && !divided
-                            ? std::min(run, base::seconds_of(waited_for(b.piece, whole, found) / b.among))
+                            ? std::min({run, base::seconds_of(waited_for(b.piece, whole, found) / b.among),
+                                        base::seconds_of(said.most_divided_ns)})
                             : 0;
     const bool far = even > (whole ? 2 : 1.4) * saving;
     const bool in_turn = base::ranks_are_threads() && (b.moves || far), ranks_in_turn = !base::ranks_are_threads() && far;
@@ -37514,7 +37568,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const bool progress = rules::delays_progress(b.piece, found);
     v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && !(progress && divided) &&
                   !rules::may_wait_for_disk(b.piece, found) && v.saving_seconds <= saving;
-    v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
+    v.excess_seconds = base::seconds_of(std::min(b.most_ns - b.sum_ns / b.among, said.most_divided_ns));
     // Which of several pieces of code get more work is not known: perhaps others than those that hold up messages.
     const bool by_choice = b.pieces > 1 && !divided && 4 * saving < 3 * v.excess_seconds;
     v.at_least = v.predicted && (b.moves || progress || by_choice || takes_locks(found));
@@ -37525,7 +37579,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                              : b.before     ? "the code before " + base::brief_call_text(v.where)
                              : b.pieces > 1 ? "unmarked code, above all " + between_text(v)
                                             : "the code " + between_text(v);
-    const bool one_other = b.ranks - std::max(b.slow_ranks, 1) == 1;
+    const bool one_other = other_threads(b) == 1;
     const bool of_ranks =
         further_threads(b) != 0 && !base::ranks_are_threads();  // which the other threads of one rank cannot save
     if (by_item) {
@@ -37550,12 +37604,12 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     }
     const auto same_claim = [&v](const verdict_entry& x) { return x.claim == v.claim; };
     if (!again) {
-      if (std::none_of(moving.begin(), moving.end(), same_claim)) (in_turn ? moving : all).push_back(std::move(v));
+      if (!base::any_of(moving, same_claim)) (in_turn ? moving : all).push_back(std::move(v));
       continue;
     }
     for (verdict_entry& x : all) {  // code that the compiler has in several places, such as an inlined function
       if (x.claim != v.claim) continue;
-      const double most = divided && !base::ranks_are_threads() ? base::seconds_of(most_divided_ns(found)) : run;
+      const double most = divided && !base::ranks_are_threads() ? base::seconds_of(most_divided_ns(found, said)) : run;
       x.saving_seconds = std::min({run, most, x.saving_seconds + v.saving_seconds});
       x.predicted = false;
     }
@@ -37574,7 +37628,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
   base::vector<verdict_entry> kept;
   for (const verdict_entry& v : all) {
     const auto same_cause = [&v](const verdict_entry& x) { return !v.root.empty() && x.root == v.root; };
-    if (std::none_of(kept.begin(), kept.end(), same_cause)) kept.push_back(v);  // the same cause may have one that saves more
+    if (!base::any_of(kept, same_cause)) kept.push_back(v);  // the same cause may have one that saves more
   }
   if (kept.size() > most_verdicts) kept.resize(most_verdicts);
   // Patterns, and what moves from thread to thread, where nothing is known that saves a large part of it.
@@ -40116,7 +40170,7 @@ class fact_maker {
   std::int64_t above_mean(const explain::residual_term& top, const code_spread& spread, std::int64_t longest_waiter) const {
     if (balance_predicted(top, spread)) {
       const std::int64_t predicted = balance_of(top)->saving_ns;
-      return std::max(predicted, program_.shared_processors ? spread.above_mean_ns : std::int64_t{0});
+      return std::min(std::max(predicted, program_.shared_processors ? spread.above_mean_ns : 0), program_.most_divided_ns);
     }
     const std::int64_t listed_ns = path_.imbalance_ns(top.block, !spread.uneven());
     const std::string_view why = spread.excess;  // what is slower has to be faster, not other ranks to do it
@@ -40170,8 +40224,7 @@ class fact_maker {
     // At most two blocks are named, until they cover three quarters of the delay; more names would not be advice. Code
     // cannot be moved out of an MPI call, so no block is named if the late side was mostly inside one.
     std::string blocks;
-    std::int64_t named = 0, on_path = 0, by_speed = 0;
-    std::int64_t balanced_ns = 0;  // saved if the one that saves most were balanced
+    std::int64_t named = 0, on_path = 0, by_speed = 0, balanced_ns = 0;  // balanced: saved by the one that saves most
     int used = 0;
     for (std::size_t i = 0; i < terms.size() && 4 * transfer <= 3 * positive; ++i) {
       if (terms[i]->total_ns <= 0 || kinds[i] == std::string_view("other") || kinds[i] == std::string_view("call") ||
@@ -40185,7 +40238,7 @@ class fact_maker {
       on_path += path_.ns(terms[i]->block);
       by_speed += bounds_.by_speed(terms[i]->block);
       for (const explain::balance_answer& b : found_.balances)
-        if (b.piece == terms[i]->block) balanced_ns = std::max(balanced_ns, b.saving_ns);
+        if (b.piece == terms[i]->block) balanced_ns = std::max(balanced_ns, std::min(b.saving_ns, program_.most_divided_ns));
     }
 
     std::int64_t causing = 0, most = 0, longest_waiter = 0;
@@ -40211,7 +40264,7 @@ class fact_maker {
     w.set("mean", e.count > 0 ? seconds(e.wait_ns) / static_cast<double>(e.count) : 0.0);
     w.set("share", ratio(e.wait_ns, found_.location_ns)).set("share_of_waiting", ratio(e.wait_ns, found_.waiting_ns));
     w.set("wrong_order_count", e.wrong_order_count).time("wrong_order_duration", e.wrong_order_ns);
-    w.time("other_ready_duration", e.other_ready_ns);
+    w.time("other_ready_duration", e.other_ready_ns).time("other_ready_code", e.ready_code_ns);
     if (const explain::removed_call& r = found_.removal; r.site == e.operation && e.why == explain::pattern::wait_at_barrier)
       w.set("without_known", true)
           .time("without_saving", r.saving_ns)
@@ -40312,12 +40365,13 @@ class fact_maker {
       w.time("code_delay", spread.delay_ns).time("own_processors", bounds_.by_processors());
       w.time("code_system", spread.more_system_ns).set("code_faults", spread.more_faults);
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
-      w.time("above_mean", above_mean(top, spread, longest_waiter));
+      w.time("above_mean", above_mean(top, spread, longest_waiter)).time("above_others", spread.above_others_ns);
       // Where processors were shared, or maybe a disk, `above_mean` is a bound.
-      w.set("balance_predicted",
-            balance_predicted(top, spread) && !program_.shared_processors && !may_wait_for_disk(top.block, found_));
-      w.set("balance_moves", balance_predicted(top, spread) && (balance_of(top)->moves || delays_progress(top.block, found_)));
-      w.set("balance_whole", balance_predicted(top, spread) && balance_of(top)->block == explain::unmarked_key());
+      const explain::balance_answer* const even = balance_predicted(top, spread) ? balance_of(top) : nullptr;
+      w.set("balance_predicted", even != nullptr && even->saving_ns <= program_.most_divided_ns &&
+                                     !program_.shared_processors && !may_wait_for_disk(top.block, found_));
+      w.set("balance_moves", even != nullptr && (even->moves || delays_progress(top.block, found_)));
+      w.set("balance_whole", even != nullptr && even->block == explain::unmarked_key());
       set_earlier_sends(w, found_, names_, program_, e, top.block);
       w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)
           .set("top_unit", work ? "units of work" : "visits");
@@ -40469,9 +40523,10 @@ inline void join_causes(base::vector<wait_advice>& waits, const explain::outcome
   for (std::size_t w = 0; w < waits.size(); ++w) waits[w].list = std::move(kept[w]);
 }
 
-/// Whether a problem is declared for the event type that has the name of a pattern.
+/// Whether a problem, or the event type for which it is declared, has the name of a pattern.
 inline bool describes(const knowledge& known, std::uint32_t problem, explain::pattern why) {
-  return known.types[known.problems[problem].type].name == explain::name_of(why);
+  const problem_rule& rule = known.problems[problem];
+  return known.types[rule.type].name == explain::name_of(why) || rule.name == explain::name_of(why);
 }
 
 inline std::string text_of(const knowledge& known, const trouble::entry& t) {
@@ -40499,6 +40554,7 @@ evaluation evaluate(const knowledge& known, const explain::outcome& found, std::
 
   evaluation out;
   out.noise = program.noise;
+  out.most_divided_ns = program.most_divided_ns;
   out.waits.resize(found.waits.size());
   for (finding& f : all.list) {
     if (f.wait < 0) {
@@ -40823,11 +40879,13 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "waiting_ranks top top_kind top_unit top_place top_branch lead excess code_thread code_nouns earlier_sends "
        "earlier_ranks "
        "late_others because spread turns turns_other;"
-       "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration without_saving turns_saving "
+       "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration other_ready_code without_saving "
+       "turns_saving "
        "indirect "
        "unexplained "
        "blocks_duration avoidable shorter balanced most_divided most_even positive more slower "
-       "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean noise code_delay "
+       "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean above_others noise "
+       "code_delay "
        "code_system own_processors "
        "earlier_saving;"
        "boolean: nonblocking same_site sends_after_work balance_predicted balance_moves balance_whole earlier_known "
@@ -43165,12 +43223,13 @@ class compiler {
   void enter_event(std::size_t index, std::uint32_t source) {
     const declaration& d = syntax_.declarations[index];
     const std::string_view name = d.name.text;
-    const std::uint32_t fact = out_.find(name);
-    if (fact != knowledge::none) {
+    const std::size_t found = event_named_.find(name);
+    const bool of_rules =
+        found != declaration_names::none && d.kind == kind::own && built_in_[syntax_.declarations[found].where.source];
+    if (of_rules || out_.find(name) != knowledge::none) {
       out_.log.report(code::duplicate, d.name.where, {"'", name, "' is an event of the analysis itself"});
       return;
     }
-    const std::size_t found = event_named_.find(name);
     if (d.bad) {  // already reported; its uses are not reported unless there is an older declaration
       if (found == declaration_names::none) removed_.put(index);
       return;
@@ -43466,12 +43525,11 @@ inline const char* balance() noexcept {
 declare composite event uneven member ( wait as w )
   when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting'
        and not (w.pattern = 'thread_barrier' and w.threads > 1 and w.top_waiting_amount = 0 and w.top_kind != 'between')
-  parameters ( over_others = w.above_mean * w.code_ranks / max(1, w.code_ranks - 1),
-               over_all = max(w.shorter, w.above_mean * w.ranks / max(1, w.ranks - 1)),
-               as_fast = if(w.lead = 'one' and not w.balance_moves, min(over_others, over_all), 0 s) );
+  parameters ( over_all = max(w.shorter, w.above_mean * w.ranks / max(1, w.ranks - 1)),
+               as_fast = if(w.lead = 'one' and not w.balance_moves, min(w.above_others, over_all), 0 s) );
 declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.excess = 'both' or w.excess = 'work' or w.excess = 'unknown' parameters (
   name = "uneven_work",
-  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
+  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, send_after_work",
   root = "{w.top} {w.top_place} {w.code_thread}",
   description = if(w.lead = 'one', "{w.code_thread} takes {w.code_ratio} times as long as " + if(w.code_ranks = 2, "the other", "the others") + " in {w.top}",
                    "some {w.code_nouns} take up to {w.code_ratio} times as long as the others in {w.top}, {w.code_thread} most")
@@ -43486,9 +43544,9 @@ declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.e
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves );
 declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' or w.excess = 'cycles' or w.excess = 'core' or w.excess = 'frequency' parameters (
   name = "slower_visits",
-  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
+  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, send_after_work",
   root = "{w.top} {w.top_place} {w.code_thread}",
-  description = "{w.code_thread} takes {w.code_ratio} times as long as " + if(w.code_ranks = 2, "the other", "the others") + " in {w.top}, at the same number of " + if(w.units_ratio > 0, "units of work", "visits")
+  description = "{w.code_thread} takes {w.code_ratio} times as long as " + if(w.code_ranks = 2, "the other", "the others") + " in {w.top}, " + if(w.units_ratio > 0, if(w.units_ratio < 95 %, "with fewer units of work", "at the same number of units of work"), "at the same number of visits")
                 + if(w.top_branch != '', ": it runs {w.top_branch} there, which the others hardly run.", if(w.excess = 'instructions', ": it executes more instructions.", if(w.excess = 'cycles', ": each instruction takes it more cycles.",
                      if(w.excess = 'core', ": each instruction takes it more cycles, as in its other code.",
                      if(w.excess = 'frequency', ": it gets fewer cycles in a second.", "."))))),
@@ -43496,7 +43554,7 @@ declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' 
             + if(w.top_branch != '', " because it runs {w.top_branch} there: balancing it by cost", if(w.excess = 'instructions', " because it executes more instructions: making it as fast there", if(w.excess = 'cycles',
                  " because each instruction takes it more cycles: making it as fast there", if(w.excess = 'core',
                  " because each instruction takes it more cycles, as in its other code: a processor as fast as the others", if(w.excess = 'frequency',
-                 " because it gets fewer cycles in a second: a processor as fast as the others", " for the same work: making it as fast there"))))),
+                 " because it gets fewer cycles in a second: a processor as fast as the others", if(w.units_ratio > 0 and w.units_ratio < 95 %, " for less work", " for the same work") + ": making it as fast there"))))),
   advice = if(w.top_branch != '', "give some of the work that needs {w.top_branch} to the other {w.code_nouns}, which hardly run it: balance by cost, not by
             count; or make {w.top_branch} shorter",
            if(w.excess = 'instructions', "look at the code that {w.code_thread} runs in " + if(w.top_kind = 'between', "that code", "{w.top}") + ": it takes another path there, or its data need more
@@ -43513,7 +43571,7 @@ declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' 
 # The scheduler is the cause: the rank had work to do and no processor.
 declare problem for uneven when w.excess = 'shared' parameters (
   name = "shared_processor",
-  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
+  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, send_after_work",
   root = "{w.code_thread}",
   description = "{w.code_thread} was ready to run for {w.code_delay} without a processor, so that {w.top} took {w.code_ratio} times as
                  long as on the others" + if(w.code_processors > 0, "; it may use {plural(w.code_processors, 'processor', 'processors')}.", "."),
@@ -43525,7 +43583,7 @@ declare problem for uneven when w.excess = 'shared' parameters (
 # The kernel is the cause: it gave the rank memory, or served other calls.
 declare problem for uneven when w.excess = 'faults' parameters (
   name = "page_faults",
-  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
+  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, send_after_work",
   root = "{w.top} {w.top_place} {w.code_thread}",
   description = "{w.code_thread} spent {w.code_system} more in the kernel than the others, in {plural(w.code_faults, 'more page fault', 'more page faults')},
                  so that {w.top} took {w.code_ratio} times as long.",
@@ -43536,7 +43594,7 @@ declare problem for uneven when w.excess = 'faults' parameters (
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 declare problem for uneven when w.excess = 'system' parameters (
   name = "system_calls",
-  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
+  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, send_after_work",
   root = "{w.top} {w.top_place} {w.code_thread}",
   description = "{w.code_thread} spent {w.code_system} more in the kernel than the others, so that {w.top} took {w.code_ratio} times as long.",
   verdict = "{w.code_thread} takes {w.code_ratio} times as long as " + if(w.code_ranks = 2, "the other", "the others") + " in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
@@ -43945,9 +44003,10 @@ declare problem for wrong_order parameters (
   name = "wrong_order",
   description = "Messages are received in another order than sent: during {percent(w.other_ready_duration / w.duration)} of this
                  wait one that is received later lay ready.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others} while messages that are received later lay ready: taking them as they come",
   advice = "receive in the order of sending: post all receives with MPI_Irecv ahead of {w.operation} and take them as they come
             (MPI_Waitany)",
-  duration = w.other_ready_duration, saving = w.other_ready_duration / max(1, w.waiting_ranks_count) );
+  duration = w.other_ready_duration, saving = w.other_ready_code / max(1, w.waiting_ranks_count) );
 
 # The late rank was itself held up by others for most of the wait: each rank starts when the one before it has ended.
 # Where one rank has more to do than the others (uneven_work), or all of it, that is the cause. If all wait for one another in a circle, the run
@@ -57019,6 +57078,17 @@ inline void choose(finding& f, const advice_entry& a) noexcept {
   if (!a.text.empty() && (f.advice == nullptr || a.saving_seconds > f.advice->saving_seconds)) f.advice = &a;
 }
 
+/// Whether a text has a name in it that is no part of a longer one.
+[[gnu::noinline]] inline bool mentions(const std::string& text, const std::string& name) noexcept {
+  const auto of_name = [&text](std::size_t at) {
+    const unsigned char c = at < text.size() ? static_cast<unsigned char>(text[at]) : 0;
+    return c == '_' || c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  for (std::size_t at = 0; !name.empty() && (at = text.find(name, at)) != std::string::npos; ++at)
+    if (!of_name(at - 1) && !of_name(at + name.size())) return true;
+  return false;
+}
+
 template <class T>
 void add_once(base::vector<T>& all, const T& one) {
   for (const T& known : all)
@@ -57082,9 +57152,9 @@ inline base::vector<finding> findings_of(const result& r, const base::vector<wai
     for (finding& f : all) {
       const residual_entry* const root = f.problem == nullptr ? detail::root_of(f.sum) : nullptr;
       if (root == nullptr || root->kind != "region" || f.seconds < a.seconds / 2) continue;
-      if (a.description.find(root->block) == std::string::npos && a.text.find(root->block) == std::string::npos) continue;
+      if (!detail::mentions(a.description, root->block) && !detail::mentions(a.text, root->block)) continue;
       detail::choose(f, a);
-      known = true;
+      known = known || f.advice == &a;
     }
     if (known) continue;
     all.push_back({});
@@ -57337,7 +57407,7 @@ class short_writer {
     std::string saving;
     if (a.saving_seconds > 0)
       saving = base::joined({" (saves ", saving_bound_words(r_, a), " ", base::duration(a.saving_seconds, 2), ")"});
-    add(out, "try: " + base::printable(a.text) + saving, "    ", "", 5, most_of_advice());
+    add(out, "try: " + base::printable(a.text) + saving, "    ", "", 5, most_of_advice(), saving);
   }
 
   static std::int64_t count(std::size_t n) noexcept { return static_cast<std::int64_t>(n); }
@@ -57390,6 +57460,8 @@ class short_writer {
     if (run.waiting_seconds > 0)
       out += base::joined(
           {", ", base::percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds), " of the waiting unexplained"});
+    if (run.undescribed_waits > 0)
+      out += base::joined({", ", base::counted(run.undescribed_waits, "wait"), " not described by any rule"});
     if (run.dropped_events > 0) out += base::joined({", ", base::counted(run.dropped_events, "event"), " dropped"});
     if (run.unmatched > 0) out += base::joined({", ", base::counted(run.unmatched, "message"), " unmatched"});
     if (run.clock_violations > 0) out += ", " + base::counted(run.clock_violations, "clock violation");
@@ -58550,8 +58622,8 @@ namespace finalize {
 
 #ifndef WHYWAIT_DISABLE
 /// How long the main thread of this process had a processor and was ready to run without one, which Linux counts
-/// (/proc/self/schedstat; zeros where it does not), what it did in the kernel outside MPI, and the number of processors that it
-/// may use. Called inside an MPI call: nothing between the begin of that call and the return from here counts as outside MPI.
+/// (/proc/self/schedstat; zeros where it does not), what it did in the kernel outside MPI, the processor time of all threads, and
+/// the number of processors that it may use. Called inside an MPI call: nothing between the begin of that call and the return from here counts as outside MPI.
 inline rules::processor_use processor_use_of_process(mpi::state& process) noexcept {
   rules::processor_use out;
   if (std::FILE* const file = std::fopen("/proc/self/schedstat", "r")) {
@@ -58563,6 +58635,9 @@ inline rules::processor_use processor_use_of_process(mpi::state& process) noexce
     }
     std::fclose(file);
   }
+  timespec of_process;
+  if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &of_process) == 0)
+    out.process_ns = std::int64_t(of_process.tv_sec) * 1000000000 + of_process.tv_nsec;
   if (process.counter != nullptr) {
     process.counter->end_call(core::cycle_clock::now());
     out.own_delay_ns = process.counter->own()[core::code_count::delay_ns];
@@ -58577,6 +58652,13 @@ inline rules::processor_use processor_use_of_process(mpi::state& process) noexce
 
 /// Processors of this machine; at least 1.
 inline std::int64_t processors_of_machine() noexcept { return std::max<std::int64_t>(1, ::sysconf(_SC_NPROCESSORS_ONLN)); }
+
+/// What another division of the same work saves at most: no run of `total_ns` gets shorter than its processor time on all
+/// processors. INT64_MAX: these are not known.
+inline std::int64_t most_divided_ns(std::int64_t total_ns, std::int64_t ran_ns, double processors) noexcept {
+  if (!(processors > 0)) return INT64_MAX;
+  return std::max<std::int64_t>(0, total_ns - core::nearest(static_cast<double>(ran_ns) / processors));
+}
 
 /// For how long another rank may have the processor of a rank that could go on; 0 if each of `ranks` on this machine has one of
 /// its own.
@@ -61669,12 +61751,13 @@ class time_not_understood {
     }
     add_up(sums_);
     reports::not_understood result;
-    double seconds[6] = {static_cast<double>(mine) * 1e-9,
+    double seconds[7] = {static_cast<double>(mine) * 1e-9,
                          static_cast<double>(taken) * 1e-9,
                          static_cast<double>(polled_ns_) * 1e-9,
                          static_cast<double>(use.held_up_ns()) * 1e-9,
                          static_cast<double>(use.own_delay_ns) * 1e-9,
-                         static_cast<double>(between_polls_ns_) * 1e-9};
+                         static_cast<double>(between_polls_ns_) * 1e-9,
+                         static_cast<double>(processors_of_machine()) / static_cast<double>(ranks_here_)};
     struct of_rank {
       double seconds;
       std::int64_t ranks, processors;  // of its machine
@@ -61694,13 +61777,14 @@ class time_not_understood {
                  std::memcpy(&theirs, data, sizeof theirs);
                  take(theirs);
                });
-    all.all_reduce(seconds, 6, MPI_DOUBLE, MPI_SUM);
+    all.all_reduce(seconds, 7, MPI_DOUBLE, MPI_SUM);
     result.seconds = seconds[0];
     result.scheduler_seconds = seconds[1];
     result.polling_seconds = seconds[2];
     sharing.seconds = seconds[3];
     sharing.code_seconds = seconds[4];
     result.between_polls_seconds = seconds[5];
+    sharing.all_processors = seconds[6];
     all.reduce_list(sums_, [this] { add_up(sums_); });
     base::small_stable_sort(sums_, [](const site_sum& a, const site_sum& b) { return a.ns > b.ns; });
     sums_.resize(std::min(sums_.size(), most_listed));
@@ -63229,7 +63313,7 @@ inline bool differ_in_numbers(std::string_view a, std::string_view b) noexcept {
 
 /// A sentence about regions of one line whose names differ in a number, such as that of the rank or the step, so that the same code
 /// counts as other code: one is only on the late side of a wait and another only on the waiting side, each with a quarter of its
-/// time, or there are more than 20. Empty: there are none. Linear in the lines of the waits.
+/// time, or there are more than 10. Empty: there are none. Linear in the lines of the waits.
 inline std::string numbered_regions(const base::vector<wait_entry>& waits) {
   struct place {
     const residual_entry* first;
@@ -63256,7 +63340,7 @@ inline std::string numbered_regions(const base::vector<wait_entry>& waits) {
       if (matters && r.waiter_visits <= 0) p.late = &r;
       if (matters && r.causer_visits <= 0) p.waiting = &r;
       const bool swapped = p.late != nullptr && p.waiting != nullptr && p.late->block != p.waiting->block;
-      if (swapped || p.names > 20)
+      if (swapped || p.names > 10)
         return base::joined({"names of regions at ", code_text(r.where), " differ in a number, as ",
                              swapped ? p.late->block : p.first->block, " and ", swapped ? p.waiting->block : r.block,
                              " do: code is compared by name, so that the same code counts as other code"});
@@ -63584,8 +63668,10 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
     found.file_bytes = facts.file_bytes;
     const bool shared = reports::shares_processors(unknown, base::seconds_of(found.location_ns));
     const bool useful_known = !reports::polls_matter(unknown, base::seconds_of(found.location_ns));
+    const std::int64_t divided_ns =
+        most_divided_ns(found.total_ns, contributions.code.whole.ran_ns, unknown.sharing.all_processors);
     advice = advise(process.registry->config.rules, found, names, std::move(contributions), shared, useful_known,
-                    unknown.sharing, facts);
+                    unknown.sharing, facts, divided_ns);
   }
   reports::result result = reports::assemble(found, names, std::move(facts), advice);
   const reports::run_ledger& ledger = result.ledger;

@@ -121,7 +121,7 @@ class arrival_rule {
     const call_role role = core::role_of(r);
     if (role == call_role::thread_wait) return thread_wait(r, index, *first, walk);
     // A receive that was posted ahead is in no order.
-    if (role == call_role::receive) check_order(first, last);
+    if (role == call_role::receive) check_order(first, last, code_after(index));
     // A single test does not wait. Tests that were repeated until one succeeded have the role of the blocking call.
     const bool waits = completes_messages(role) || role == call_role::probe;
     if (!waits) return;
@@ -307,7 +307,16 @@ class arrival_rule {
     latest_ns_ = std::max(latest_ns_, a.need_ns);
   }
 
-  void check_order(const message_match* first, const message_match* last) {
+  // The code between a call and the next one.
+  std::int64_t code_after(std::uint32_t index) const noexcept {
+    const auto& records = rank_->locations[here_].records;
+    if (index + 1 >= records.size()) return 0;
+    const core::sync_record& r = records[index];
+    return core::nearest(static_cast<double>(records[index + 1].begin - (r.begin + r.duration)) * rank_->clock.ns_per_tick);
+  }
+
+  // `code_ns`: after the receive. It could have run during waits for other messages if this one was ready then.
+  void check_order(const message_match* first, const message_match* last, std::int64_t code_ns) {
     for (const message_match* m = first; m != last; ++m) {
       if (!m->receiving || late_.empty() || m->partner.begin_ns >= latest_ns_) continue;
       std::int64_t latest = INT64_MIN;
@@ -315,7 +324,8 @@ class arrival_rule {
       for (const scratch::remembered late : late_) {
         const bool wrong = late.sent_ns > m->partner.begin_ns, ready = late.half_ns >= m->partner.begin_ns;
         if (wrong) result_[late.at].flags |= arrival_flag::wrong_order | (ready ? arrival_flag::other_ready : 0);
-        if (ready) continue;
+        if (ready) code_ns -= fill(result_[late.at].ready, code_ns, 2 * (late.sent_ns - late.half_ns));
+        if (ready && result_[late.at].ready == all_of_wait) continue;
         latest = std::max(latest, late.sent_ns);
         late_[kept++] = late;
       }
@@ -324,7 +334,18 @@ class arrival_rule {
     }
   }
 
+  // Adds to the part of a wait that code fills. Returns how much of the code fits in.
+  static std::int64_t fill(std::uint16_t& part, std::int64_t code_ns, std::int64_t wait_ns) noexcept {
+    const auto wait = static_cast<double>(wait_ns);
+    const std::int64_t room_ns = wait_ns - core::nearest(wait * part / all_of_wait), taken_ns = std::min(code_ns, room_ns);
+    if (taken_ns <= 0) return 0;
+    part = static_cast<std::uint16_t>(
+        taken_ns == room_ns ? all_of_wait : part + core::nearest(static_cast<double>(taken_ns) / wait * all_of_wait));
+    return taken_ns;
+  }
+
   static constexpr std::size_t memory_limit = 100;
+  static constexpr std::uint16_t all_of_wait = 0xffff;
 
   const rank_history* rank_;
   std::uint16_t here_;

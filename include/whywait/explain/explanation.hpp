@@ -220,6 +220,7 @@ struct class_sums {
   std::int64_t wrong_order_count = 0;  ///< late senders whose message was received out of sending order
   std::int64_t wrong_order_ns = 0;
   std::int64_t other_ready_ns = 0;  ///< part of it: for at least half of these waits another message lay ready
+  std::int64_t ready_code_ns = 0;  ///< part of that: the code after the receives of such messages takes as long
   std::int64_t indirect_ns = 0;     ///< sum of inherited parts
   std::int64_t unexplained_ns = 0;  ///< below the threshold, clock violations, lost records
   std::int64_t first_ns = 0;        ///< shared time of the first wait: the canonical order of classes
@@ -243,6 +244,7 @@ struct class_sums {
     wrong_order_count += o.wrong_order_count;
     wrong_order_ns += o.wrong_order_ns;
     other_ready_ns += o.other_ready_ns;
+    ready_code_ns += o.ready_code_ns;
     indirect_ns += o.indirect_ns;
     unexplained_ns += o.unexplained_ns;
     first_ns = o.first_ns < first_ns ? o.first_ns : first_ns;

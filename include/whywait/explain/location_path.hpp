@@ -315,6 +315,7 @@ class location_path {
     w.trust = a.trust;
     w.wrong_order = a.has(arrival_flag::wrong_order);
     w.other_ready = a.has(arrival_flag::other_ready);
+    w.ready = a.ready;
     w.explained = false;
     w.rank = rank_->rank;
     w.location = index_;

@@ -72,8 +72,10 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
     found.file_bytes = facts.file_bytes;
     const bool shared = reports::shares_processors(unknown, base::seconds_of(found.location_ns));
     const bool useful_known = !reports::polls_matter(unknown, base::seconds_of(found.location_ns));
+    const std::int64_t divided_ns =
+        most_divided_ns(found.total_ns, contributions.code.whole.ran_ns, unknown.sharing.all_processors);
     advice = advise(process.registry->config.rules, found, names, std::move(contributions), shared, useful_known,
-                    unknown.sharing, facts);
+                    unknown.sharing, facts, divided_ns);
   }
   reports::result result = reports::assemble(found, names, std::move(facts), advice);
   const reports::run_ledger& ledger = result.ledger;

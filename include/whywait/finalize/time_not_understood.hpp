@@ -135,12 +135,13 @@ class time_not_understood {
     }
     add_up(sums_);
     reports::not_understood result;
-    double seconds[6] = {static_cast<double>(mine) * 1e-9,
+    double seconds[7] = {static_cast<double>(mine) * 1e-9,
                          static_cast<double>(taken) * 1e-9,
                          static_cast<double>(polled_ns_) * 1e-9,
                          static_cast<double>(use.held_up_ns()) * 1e-9,
                          static_cast<double>(use.own_delay_ns) * 1e-9,
-                         static_cast<double>(between_polls_ns_) * 1e-9};
+                         static_cast<double>(between_polls_ns_) * 1e-9,
+                         static_cast<double>(processors_of_machine()) / static_cast<double>(ranks_here_)};
     struct of_rank {
       double seconds;
       std::int64_t ranks, processors;  // of its machine
@@ -160,13 +161,14 @@ class time_not_understood {
                  std::memcpy(&theirs, data, sizeof theirs);
                  take(theirs);
                });
-    all.all_reduce(seconds, 6, MPI_DOUBLE, MPI_SUM);
+    all.all_reduce(seconds, 7, MPI_DOUBLE, MPI_SUM);
     result.seconds = seconds[0];
     result.scheduler_seconds = seconds[1];
     result.polling_seconds = seconds[2];
     sharing.seconds = seconds[3];
     sharing.code_seconds = seconds[4];
     result.between_polls_seconds = seconds[5];
+    sharing.all_processors = seconds[6];
     all.reduce_list(sums_, [this] { add_up(sums_); });
     base::small_stable_sort(sums_, [](const site_sum& a, const site_sum& b) { return a.ns > b.ns; });
     sums_.resize(std::min(sums_.size(), most_listed));

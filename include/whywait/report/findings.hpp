@@ -49,6 +49,17 @@ inline void choose(finding& f, const advice_entry& a) noexcept {
   if (!a.text.empty() && (f.advice == nullptr || a.saving_seconds > f.advice->saving_seconds)) f.advice = &a;
 }
 
+/// Whether a text has a name in it that is no part of a longer one.
+[[gnu::noinline]] inline bool mentions(const std::string& text, const std::string& name) noexcept {
+  const auto of_name = [&text](std::size_t at) {
+    const unsigned char c = at < text.size() ? static_cast<unsigned char>(text[at]) : 0;
+    return c == '_' || c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  for (std::size_t at = 0; !name.empty() && (at = text.find(name, at)) != std::string::npos; ++at)
+    if (!of_name(at - 1) && !of_name(at + name.size())) return true;
+  return false;
+}
+
 template <class T>
 void add_once(base::vector<T>& all, const T& one) {
   for (const T& known : all)
@@ -112,9 +123,9 @@ inline base::vector<finding> findings_of(const result& r, const base::vector<wai
     for (finding& f : all) {
       const residual_entry* const root = f.problem == nullptr ? detail::root_of(f.sum) : nullptr;
       if (root == nullptr || root->kind != "region" || f.seconds < a.seconds / 2) continue;
-      if (a.description.find(root->block) == std::string::npos && a.text.find(root->block) == std::string::npos) continue;
+      if (!detail::mentions(a.description, root->block) && !detail::mentions(a.text, root->block)) continue;
       detail::choose(f, a);
-      known = true;
+      known = known || f.advice == &a;
     }
     if (known) continue;
     all.push_back({});

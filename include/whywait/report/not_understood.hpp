@@ -29,6 +29,7 @@ struct processor_sharing {
   double code_seconds = 0;      ///< part of it outside MPI
   std::int64_t ranks = 0;  ///< on the machine with the most ranks per processor
   std::int64_t processors = 0;  ///< of that machine
+  double all_processors = 0;  ///< of all machines; 0: not known
 };
 
 /// MPI time that is neither an explained wait nor plausible transfer (docs/method.md 4.13).

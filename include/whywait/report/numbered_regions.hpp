@@ -39,7 +39,7 @@ inline bool differ_in_numbers(std::string_view a, std::string_view b) noexcept {
 
 /// A sentence about regions of one line whose names differ in a number, such as that of the rank or the step, so that the same code
 /// counts as other code: one is only on the late side of a wait and another only on the waiting side, each with a quarter of its
-/// time, or there are more than 20. Empty: there are none. Linear in the lines of the waits.
+/// time, or there are more than 10. Empty: there are none. Linear in the lines of the waits.
 inline std::string numbered_regions(const base::vector<wait_entry>& waits) {
   struct place {
     const residual_entry* first;
@@ -66,7 +66,7 @@ inline std::string numbered_regions(const base::vector<wait_entry>& waits) {
       if (matters && r.waiter_visits <= 0) p.late = &r;
       if (matters && r.causer_visits <= 0) p.waiting = &r;
       const bool swapped = p.late != nullptr && p.waiting != nullptr && p.late->block != p.waiting->block;
-      if (swapped || p.names > 20)
+      if (swapped || p.names > 10)
         return base::joined({"names of regions at ", code_text(r.where), " differ in a number, as ",
                              swapped ? p.late->block : p.first->block, " and ", swapped ? p.waiting->block : r.block,
                              " do: code is compared by name, so that the same code counts as other code"});

@@ -253,7 +253,7 @@ class short_writer {
     std::string saving;
     if (a.saving_seconds > 0)
       saving = base::joined({" (saves ", saving_bound_words(r_, a), " ", base::duration(a.saving_seconds, 2), ")"});
-    add(out, "try: " + base::printable(a.text) + saving, "    ", "", 5, most_of_advice());
+    add(out, "try: " + base::printable(a.text) + saving, "    ", "", 5, most_of_advice(), saving);
   }
 
   static std::int64_t count(std::size_t n) noexcept { return static_cast<std::int64_t>(n); }
@@ -306,6 +306,8 @@ class short_writer {
     if (run.waiting_seconds > 0)
       out += base::joined(
           {", ", base::percent(std::max(run.unexplained_seconds, 0.0) / run.waiting_seconds), " of the waiting unexplained"});
+    if (run.undescribed_waits > 0)
+      out += base::joined({", ", base::counted(run.undescribed_waits, "wait"), " not described by any rule"});
     if (run.dropped_events > 0) out += base::joined({", ", base::counted(run.dropped_events, "event"), " dropped"});
     if (run.unmatched > 0) out += base::joined({", ", base::counted(run.unmatched, "message"), " unmatched"});
     if (run.clock_violations > 0) out += ", " + base::counted(run.clock_violations, "clock violation");

@@ -51,12 +51,20 @@ inline std::string slow_words(const explain::balance_answer& b, const char* one,
   return out + " " + more;
 }
 
-/// The time of a slow thread relative to the mean of the others that run the block; 0 if there is no other.
+/// The number of threads beside the slow ones that run the block; those that hardly run it count only if there are no more.
+inline std::int32_t other_threads(const explain::balance_answer& b) noexcept {
+  const std::int32_t others = b.ranks - std::max(b.slow_ranks, 1);
+  return others > b.hardly_ranks ? others - b.hardly_ranks : others;
+}
+
+/// The time of a slow thread relative to the mean of `other_threads`; 0 if there is none.
 inline double slow_ratio(const explain::balance_answer& b) noexcept {
-  const std::int64_t slow = std::max(b.slow_ranks, 1), slow_ns = b.slow_ranks > 1 ? b.slow_ns : b.most_ns;
-  if (b.ranks <= slow || b.sum_ns <= slow_ns) return 0;
-  return static_cast<double>(slow_ns) * static_cast<double>(b.ranks - slow) /
-         (static_cast<double>(slow) * static_cast<double>(b.sum_ns - slow_ns));
+  const std::int32_t slow = std::max(b.slow_ranks, 1), others = other_threads(b);
+  const std::int64_t slow_ns = b.slow_ranks > 1 ? b.slow_ns : b.most_ns;
+  const std::int64_t left_ns = b.sum_ns - slow_ns - (others < b.ranks - slow ? b.hardly_ns : 0);
+  if (others <= 0 || left_ns <= 0) return 0;
+  return static_cast<double>(slow_ns) * static_cast<double>(others) /
+         (static_cast<double>(slow) * static_cast<double>(left_ns));
 }
 
 }  // namespace detail

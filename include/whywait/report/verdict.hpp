@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_VERDICT_HPP
 #define WHYWAIT_REPORT_VERDICT_HPP
 
+#include <whywait/base/any_of.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/ranks.hpp>
 #include <whywait/base/sorting.hpp>
@@ -76,6 +77,11 @@ inline bool is_of_order(const rules::finding& f) noexcept {
   return f.problem == "wait_for_progress" || f.problem == "late_sender";
 }
 
+/// Whether the remedy is another one than to balance the code that made a rank late.
+inline bool is_other_remedy(const rules::finding& f) noexcept {
+  return f.problem == "no_overlap" || f.problem == "wrong_order";
+}
+
 /// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. A block that is to
 /// be balanced has no other verdict that saves less, and none of a pattern that another order of calls does not change; another order
 /// of the threads is another remedy. `least`: seconds that a verdict saves. `known`: what the best one about a cause saves, beside
@@ -88,10 +94,10 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
     const auto same = [&](const verdict_entry& v) {
       return v.piece != 0 && v.piece == top &&
              ((of_pattern && !is_of_order(f)) ||
-              (v.saving_seconds * (yields_to_one(f) && !v.at_least ? far_from : 1) >= f.saving && f.problem != "no_overlap"));
+              (v.saving_seconds * (yields_to_one(f) && !v.at_least ? far_from : 1) >= f.saving && !is_other_remedy(f)));
     };
-    if (std::any_of(all.begin(), all.end(), same)) return true;
-    return std::any_of(covering.begin(), covering.end(), [&f](const rules::finding& c) {
+    if (base::any_of(all, same)) return true;
+    return base::any_of(covering, [&f](const rules::finding& c) {
       return c.root.compare(0, std::strlen(base::rank_noun()) + 1, base::rank_noun() + std::string(" ")) == 0 &&
              f.verdict.compare(0, c.root.size() + 1, c.root + " ") == 0;
     });
@@ -105,7 +111,7 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
     if (covered(f)) continue;
     if (f.verdict.empty() || !f.matters || f.of_pattern != of_pattern || f.saving < least_share * run) continue;
     if (f.saving < std::max(least, known * more_than_known(f)) || about_holder(f)) continue;
-    if (std::any_of(all.begin(), all.end(), [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
+    if (base::any_of(all, [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
     verdict_entry v;
     v.problem = f.problem;
     v.saving_seconds = std::min(f.saving, run);
@@ -131,15 +137,15 @@ inline bool rule_replaces(const explain::balance_answer& b, const explain::outco
     return top_block(f, found) == b.piece;
   };
   for (const rules::wait_advice& w : said.waits)
-    if (std::any_of(w.list.begin(), w.list.end(), replaces)) return true;
-  return std::any_of(said.problems.begin(), said.problems.end(), replaces);
+    if (base::any_of(w.list, replaces)) return true;
+  return base::any_of(said.problems, replaces);
 }
 
 /// Whether the thread of an answer also takes longer in all, by half of what it has more of the block: if not, it may run elsewhere what
 /// the others run there.
 inline bool computes_more(const explain::balance_answer& b, const rules::evaluation& said) noexcept {
   const std::int64_t excess_ns = b.most_ns - b.sum_ns / std::max(1, b.among);
-  return std::none_of(said.whole.begin(), said.whole.end(), [&](const rules::evaluation::whole_time& w) {
+  return !base::any_of(said.whole, [&](const rules::evaluation::whole_time& w) {
     return w.rank == b.rank && w.thread == b.thread && 2 * w.above_mean_ns < excess_ns;
   });
 }
@@ -170,20 +176,24 @@ inline bool is_of_task(const verdict_entry& v) {
   return v.kind == "between" && (v.where.call == "end of omp task" || (v.from && v.from->call == "omp taskwait"));
 }
 
-/// What another division of the same work saves at most: no rank waits any more.
-inline std::int64_t most_divided_ns(const explain::outcome& found) noexcept {
+/// What another division of the same work saves at most: no rank waits any more, or all processors are busy.
+inline std::int64_t most_divided_ns(const explain::outcome& found, const rules::evaluation& said) noexcept {
   const double busy = std::min(1.0, found.efficiency.parallel);
-  return busy > 0 ? static_cast<std::int64_t>((1 - busy) * static_cast<double>(found.total_ns)) : INT64_MAX;
+  return busy > 0 ? std::min(static_cast<std::int64_t>((1 - busy) * static_cast<double>(found.total_ns)), said.most_divided_ns)
+                  : said.most_divided_ns;
 }
 
 /// The answers about balanced blocks, largest saving first. Where a rank deals the visits of a block to the ranks that ask first,
 /// another run would deal them in another way, and the clocks do not answer: then the saving is what the rank has above the
-/// mean. Of such code, and of code that is divided among all ranks, it is at most what the ranks wait: their work remains. `dealt`:
-/// answers to the first rank that asked.
-inline base::vector<explain::balance_answer> balances_of(const explain::outcome& found, std::int64_t dealt) {
+/// mean. Of such code, and of code that is divided among all ranks, it is at most what the ranks wait: their work remains. No answer
+/// saves more than the processors were idle. `dealt`: answers to the first rank that asked.
+inline base::vector<explain::balance_answer> balances_of(const explain::outcome& found, const rules::evaluation& said,
+                                                         std::int64_t dealt) {
   base::vector<explain::balance_answer> all = found.balances;
-  const std::int64_t most_ns = most_divided_ns(found);
+  const std::int64_t most_ns = most_divided_ns(found, said);
   for (explain::balance_answer& b : all) {
+    b.bounded = b.bounded || b.saving_ns > said.most_divided_ns;
+    b.saving_ns = std::min(b.saving_ns, said.most_divided_ns);
     if (is_dealt(b, dealt)) b.saving_ns = std::min(b.most_ns - b.sum_ns / b.among, most_ns);
     else if (b.among > b.ranks && !base::ranks_are_threads()) b.saving_ns = std::min(b.saving_ns, most_ns);
   }
@@ -199,7 +209,7 @@ inline base::vector<explain::balance_answer> balances_of(const explain::outcome&
 /// (`said.noise`), or measuring, has no verdict. `dealt`: as in `balances_of`.
 inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, const name_resolver& resolve,
                                               const rules::evaluation& said, std::int64_t dealt) {
-  const base::vector<explain::balance_answer> balances = balances_of(found, dealt);
+  const base::vector<explain::balance_answer> balances = balances_of(found, said, dealt);
   constexpr double least_ratio = 1.05, clearly_more = 1.1;
   base::vector<verdict_entry> all, moving;  // moving: used if nothing else is known
   const double run = base::seconds_of(found.total_ns != 0 ? found.total_ns : found.longest_ns);
@@ -224,15 +234,16 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
   const auto saved_ns = [&](const explain::balance_answer& b) {
     if (!of_items(b)) return b.saving_ns;
     const std::int64_t half_ns = saved_by_half(b.piece, found);
-    return b.among > b.ranks && half_ns > 0 ? half_ns : std::max(b.saving_ns, half_ns);  // that of one thread between two
+    const std::int64_t saved = b.among > b.ranks && half_ns > 0 ? half_ns : std::max(b.saving_ns, half_ns);
+    return std::min(saved, said.most_divided_ns);  // half: that of one thread between two
   };
   // Serial work of a rank is clearer advice than that the rank is slower.
   for (const explain::balance_answer& b : balances)
     if (b.unmarked && b.among > b.ranks && b.rank == all_rank && b.thread == 0) alone_ns = std::max(alone_ns, saved_ns(b));
   const bool together = static_cast<double>(all_ns) > clearly_more * static_cast<double>(part_ns) && all_ns > 2 * alone_ns;
-  const bool ends_with_tasks = std::any_of(said.waits.begin(), said.waits.end(), [](const rules::wait_advice& w) {
-    return std::any_of(w.list.begin(), w.list.end(), [](const rules::finding& f) { return f.problem == "large_tasks"; });
-  });
+  bool ends_with_tasks = false;
+  for (const rules::wait_advice& w : said.waits)
+    for (const rules::finding& f : w.list) ends_with_tasks = ends_with_tasks || f.problem == "large_tasks";
   for (const explain::balance_answer& b : balances) {
     const bool by_item = of_items(b);
     const double saving = base::seconds_of(saved_ns(b));
@@ -252,7 +263,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
           ((x.after || v.after) && x.from && v.from && *x.from == *v.from) || ((x.before || v.before) && x.where == v.where);
       return part || (x.block == v.block && x.where.line == v.where.line);
     };
-    const bool again = std::any_of(all.begin(), all.end(), same);
+    const bool again = base::any_of(all, same);
     if (again && !divided) continue;
     v.rank = b.rank;
     v.thread = b.thread;
@@ -261,7 +272,8 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     // Threads take the work as they come: no thread is slow. Where others wait for it longer than for one slow thread, the slow one
     // changes, and each wait is shared by all once the work is even.
     const double even = (base::ranks_are_threads() || b.moves) && !divided
-                            ? std::min(run, base::seconds_of(waited_for(b.piece, whole, found) / b.among))
+                            ? std::min({run, base::seconds_of(waited_for(b.piece, whole, found) / b.among),
+                                        base::seconds_of(said.most_divided_ns)})
                             : 0;
     const bool far = even > (whole ? 2 : 1.4) * saving;
     const bool in_turn = base::ranks_are_threads() && (b.moves || far), ranks_in_turn = !base::ranks_are_threads() && far;
@@ -276,7 +288,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     const bool progress = rules::delays_progress(b.piece, found);
     v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && !(progress && divided) &&
                   !rules::may_wait_for_disk(b.piece, found) && v.saving_seconds <= saving;
-    v.excess_seconds = base::seconds_of(b.most_ns - b.sum_ns / b.among);
+    v.excess_seconds = base::seconds_of(std::min(b.most_ns - b.sum_ns / b.among, said.most_divided_ns));
     // Which of several pieces of code get more work is not known: perhaps others than those that hold up messages.
     const bool by_choice = b.pieces > 1 && !divided && 4 * saving < 3 * v.excess_seconds;
     v.at_least = v.predicted && (b.moves || progress || by_choice || takes_locks(found));
@@ -287,7 +299,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                              : b.before     ? "the code before " + base::brief_call_text(v.where)
                              : b.pieces > 1 ? "unmarked code, above all " + between_text(v)
                                             : "the code " + between_text(v);
-    const bool one_other = b.ranks - std::max(b.slow_ranks, 1) == 1;
+    const bool one_other = other_threads(b) == 1;
     const bool of_ranks =
         further_threads(b) != 0 && !base::ranks_are_threads();  // which the other threads of one rank cannot save
     if (by_item) {
@@ -312,12 +324,12 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     }
     const auto same_claim = [&v](const verdict_entry& x) { return x.claim == v.claim; };
     if (!again) {
-      if (std::none_of(moving.begin(), moving.end(), same_claim)) (in_turn ? moving : all).push_back(std::move(v));
+      if (!base::any_of(moving, same_claim)) (in_turn ? moving : all).push_back(std::move(v));
       continue;
     }
     for (verdict_entry& x : all) {  // code that the compiler has in several places, such as an inlined function
       if (x.claim != v.claim) continue;
-      const double most = divided && !base::ranks_are_threads() ? base::seconds_of(most_divided_ns(found)) : run;
+      const double most = divided && !base::ranks_are_threads() ? base::seconds_of(most_divided_ns(found, said)) : run;
       x.saving_seconds = std::min({run, most, x.saving_seconds + v.saving_seconds});
       x.predicted = false;
     }
@@ -336,7 +348,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
   base::vector<verdict_entry> kept;
   for (const verdict_entry& v : all) {
     const auto same_cause = [&v](const verdict_entry& x) { return !v.root.empty() && x.root == v.root; };
-    if (std::none_of(kept.begin(), kept.end(), same_cause)) kept.push_back(v);  // the same cause may have one that saves more
+    if (!base::any_of(kept, same_cause)) kept.push_back(v);  // the same cause may have one that saves more
   }
   if (kept.size() > most_verdicts) kept.resize(most_verdicts);
   // Patterns, and what moves from thread to thread, where nothing is known that saves a large part of it.

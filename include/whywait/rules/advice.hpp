@@ -81,9 +81,10 @@ inline void join_causes(base::vector<wait_advice>& waits, const explain::outcome
   for (std::size_t w = 0; w < waits.size(); ++w) waits[w].list = std::move(kept[w]);
 }
 
-/// Whether a problem is declared for the event type that has the name of a pattern.
+/// Whether a problem, or the event type for which it is declared, has the name of a pattern.
 inline bool describes(const knowledge& known, std::uint32_t problem, explain::pattern why) {
-  return known.types[known.problems[problem].type].name == explain::name_of(why);
+  const problem_rule& rule = known.problems[problem];
+  return known.types[rule.type].name == explain::name_of(why) || rule.name == explain::name_of(why);
 }
 
 inline std::string text_of(const knowledge& known, const trouble::entry& t) {
@@ -111,6 +112,7 @@ evaluation evaluate(const knowledge& known, const explain::outcome& found, std::
 
   evaluation out;
   out.noise = program.noise;
+  out.most_divided_ns = program.most_divided_ns;
   out.waits.resize(found.waits.size());
   for (finding& f : all.list) {
     if (f.wait < 0) {

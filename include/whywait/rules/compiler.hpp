@@ -113,12 +113,13 @@ class compiler {
   void enter_event(std::size_t index, std::uint32_t source) {
     const declaration& d = syntax_.declarations[index];
     const std::string_view name = d.name.text;
-    const std::uint32_t fact = out_.find(name);
-    if (fact != knowledge::none) {
+    const std::size_t found = event_named_.find(name);
+    const bool of_rules =
+        found != declaration_names::none && d.kind == kind::own && built_in_[syntax_.declarations[found].where.source];
+    if (of_rules || out_.find(name) != knowledge::none) {
       out_.log.report(code::duplicate, d.name.where, {"'", name, "' is an event of the analysis itself"});
       return;
     }
-    const std::size_t found = event_named_.find(name);
     if (d.bad) {  // already reported; its uses are not reported unless there is an older declaration
       if (found == declaration_names::none) removed_.put(index);
       return;

@@ -116,7 +116,7 @@ class fact_maker {
   std::int64_t above_mean(const explain::residual_term& top, const code_spread& spread, std::int64_t longest_waiter) const {
     if (balance_predicted(top, spread)) {
       const std::int64_t predicted = balance_of(top)->saving_ns;
-      return std::max(predicted, program_.shared_processors ? spread.above_mean_ns : std::int64_t{0});
+      return std::min(std::max(predicted, program_.shared_processors ? spread.above_mean_ns : 0), program_.most_divided_ns);
     }
     const std::int64_t listed_ns = path_.imbalance_ns(top.block, !spread.uneven());
     const std::string_view why = spread.excess;  // what is slower has to be faster, not other ranks to do it
@@ -170,8 +170,7 @@ class fact_maker {
     // At most two blocks are named, until they cover three quarters of the delay; more names would not be advice. Code
     // cannot be moved out of an MPI call, so no block is named if the late side was mostly inside one.
     std::string blocks;
-    std::int64_t named = 0, on_path = 0, by_speed = 0;
-    std::int64_t balanced_ns = 0;  // saved if the one that saves most were balanced
+    std::int64_t named = 0, on_path = 0, by_speed = 0, balanced_ns = 0;  // balanced: saved by the one that saves most
     int used = 0;
     for (std::size_t i = 0; i < terms.size() && 4 * transfer <= 3 * positive; ++i) {
       if (terms[i]->total_ns <= 0 || kinds[i] == std::string_view("other") || kinds[i] == std::string_view("call") ||
@@ -185,7 +184,7 @@ class fact_maker {
       on_path += path_.ns(terms[i]->block);
       by_speed += bounds_.by_speed(terms[i]->block);
       for (const explain::balance_answer& b : found_.balances)
-        if (b.piece == terms[i]->block) balanced_ns = std::max(balanced_ns, b.saving_ns);
+        if (b.piece == terms[i]->block) balanced_ns = std::max(balanced_ns, std::min(b.saving_ns, program_.most_divided_ns));
     }
 
     std::int64_t causing = 0, most = 0, longest_waiter = 0;
@@ -211,7 +210,7 @@ class fact_maker {
     w.set("mean", e.count > 0 ? seconds(e.wait_ns) / static_cast<double>(e.count) : 0.0);
     w.set("share", ratio(e.wait_ns, found_.location_ns)).set("share_of_waiting", ratio(e.wait_ns, found_.waiting_ns));
     w.set("wrong_order_count", e.wrong_order_count).time("wrong_order_duration", e.wrong_order_ns);
-    w.time("other_ready_duration", e.other_ready_ns);
+    w.time("other_ready_duration", e.other_ready_ns).time("other_ready_code", e.ready_code_ns);
     if (const explain::removed_call& r = found_.removal; r.site == e.operation && e.why == explain::pattern::wait_at_barrier)
       w.set("without_known", true)
           .time("without_saving", r.saving_ns)
@@ -312,12 +311,13 @@ class fact_maker {
       w.time("code_delay", spread.delay_ns).time("own_processors", bounds_.by_processors());
       w.time("code_system", spread.more_system_ns).set("code_faults", spread.more_faults);
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
-      w.time("above_mean", above_mean(top, spread, longest_waiter));
+      w.time("above_mean", above_mean(top, spread, longest_waiter)).time("above_others", spread.above_others_ns);
       // Where processors were shared, or maybe a disk, `above_mean` is a bound.
-      w.set("balance_predicted",
-            balance_predicted(top, spread) && !program_.shared_processors && !may_wait_for_disk(top.block, found_));
-      w.set("balance_moves", balance_predicted(top, spread) && (balance_of(top)->moves || delays_progress(top.block, found_)));
-      w.set("balance_whole", balance_predicted(top, spread) && balance_of(top)->block == explain::unmarked_key());
+      const explain::balance_answer* const even = balance_predicted(top, spread) ? balance_of(top) : nullptr;
+      w.set("balance_predicted", even != nullptr && even->saving_ns <= program_.most_divided_ns &&
+                                     !program_.shared_processors && !may_wait_for_disk(top.block, found_));
+      w.set("balance_moves", even != nullptr && (even->moves || delays_progress(top.block, found_)));
+      w.set("balance_whole", even != nullptr && even->block == explain::unmarked_key());
       set_earlier_sends(w, found_, names_, program_, e, top.block);
       w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)
           .set("top_unit", work ? "units of work" : "visits");

@@ -111,6 +111,7 @@ struct evaluation {
   base::vector<finding> problems;  ///< findings that belong to no single wait, largest saving first
   base::vector<std::string> messages;  ///< run-time errors of rules, ready to print
   processor_noise noise;
+  std::int64_t most_divided_ns = INT64_MAX;  ///< program_facts::most_divided_ns
   /// Time of a rank in all code, above the mean of all ranks.
   struct whole_time {
     std::int32_t rank;

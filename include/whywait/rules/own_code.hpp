@@ -31,12 +31,13 @@ struct rank_code {
   std::int32_t thread = 0;
 };
 
-/// What the kernel counted of the main thread of a rank.
+/// What the kernel counted of the main thread of a rank, and of all its threads.
 struct processor_use {
   std::int64_t ran_ns = 0;        ///< it had a processor
   std::int64_t ran_times = 0;     ///< how often it got one
   std::int64_t delay_ns = 0;      ///< it was ready to run, and had none
   std::int64_t own_delay_ns = 0;  ///< part of it outside MPI
+  std::int64_t process_ns = 0;    ///< all threads had a processor, also together; 0: not known
   std::uint32_t offered = 0;      ///< what the machine counts, a bit for each core::code_count
   std::int32_t refused = 0;  ///< why it does not count instructions and cycles, as errno; 0: it does, or this is not known
   std::int32_t processors = 0;  ///< that it may use; 0: unknown
@@ -47,6 +48,7 @@ struct processor_use {
             ran_times - before.ran_times,
             delay_ns - before.delay_ns,
             own_delay_ns - before.own_delay_ns,
+            process_ns - before.process_ns,
             offered,
             refused,
             processors};
@@ -58,6 +60,7 @@ struct processor_use {
             ran_times + of(later.ran_times),
             delay_ns + of(later.delay_ns),
             own_delay_ns + of(later.own_delay_ns),
+            process_ns + of(later.process_ns),
             later.offered,
             later.refused,
             later.processors};
@@ -81,7 +84,7 @@ struct code_use {
   std::int64_t most_delay_ns = 0;  ///< of all its own code: ready to run without a processor
   std::int64_t most_polls_ns = 0;  ///< its time between two polls of one call
   std::int64_t second_ns = 0;  ///< time of the thread with the second most
-  std::int64_t ran_ns = 0, most_ran_ns = 0;  ///< with a processor, as far as that was counted; of threads that are ranks
+  std::int64_t ran_ns = 0, most_ran_ns = 0;  ///< with a processor, as far as that was counted
   std::int64_t threads = 0, most_threads = 0;  ///< that had the ranks, one after the other
   std::int32_t ranks = 0, counting_ranks = 0;  ///< threads that ran it; of these, with units of work
   std::int32_t most_rank = -1, most_thread = 0, most_processors = 0;
@@ -288,6 +291,7 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     of_thread.whole.ran_ns = of_thread.whole.most_ran_ns = ran_ns;
     out.merge(of_thread);
   } while (end < code.size());
+  if (processor.process_ns > 0) out.whole.ran_ns = std::min(out.whole.ns, processor.process_ns);
   return out;
 }
 

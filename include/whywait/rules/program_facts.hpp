@@ -53,6 +53,7 @@ struct code_spread {
   std::int32_t rank = -1, thread = 0;  ///< the thread with the most time
   double ratio = 0;  ///< its time to the mean of the others that run it; 0: no others do
   std::int64_t above_mean_ns = INT64_MAX;  ///< its time above the mean of all, which balancing saves at most; not of even
+  std::int64_t above_others_ns = 0;  ///< its time above the mean of the others that run it
   double units_ratio = 0, visits_ratio = 0;  ///< likewise; 0: unknown
   std::int64_t delay_ns = 0;  ///< of shared: without a processor, above the mean of the others
   std::int64_t more_system_ns = 0, more_faults = 0;  ///< of faults and system: likewise
@@ -94,6 +95,7 @@ struct code_spread {
     if (excess < 0.1 * most || 2 * std::max(excess, whole_excess) < wait || 5 * excess < wait) return even();
     if (2 * static_cast<double>(use->most_polls_ns) >= excess) return out;  // it may be waiting there
     out.above_mean_ns = use->most_ns - use->ns / ranks;
+    if (out.ratio > 1) out.above_others_ns = static_cast<std::int64_t>((1 - 1 / out.ratio) * most);
     const std::int64_t own_ns = use->own_excess_ns(ranks);
     const std::int64_t delay_ns = use->most_counts[core::code_count::delay_ns];
     if (2 * own_ns < out.above_mean_ns) {  // not because of what it ran
@@ -112,7 +114,7 @@ struct code_spread {
     out.visits_ratio = ratio(use->visits, use->most_visits);
     const auto part = [&](double of) { return of > 0 && out.ratio > 1 ? (of - 1) / (out.ratio - 1) : 0; };
     if (out.units_ratio > 0)
-      out.excess = part(out.units_ratio) > 0.6 ? "units" : part(out.units_ratio) < 0.4 ? "speed" : "both";
+      out.excess = part(out.units_ratio) > 0.6 ? "units" : part(out.units_ratio) < 0.1 ? "speed" : "both";
     else out.excess = part(out.visits_ratio) > 0.6 ? "visits" : "unknown";
     if (part(out.units_ratio) > 0.6 || part(out.visits_ratio) > 0.6) return offset ? even() : out;
     const explain::slower_parts parts = parts_of(*use, fault_ns);

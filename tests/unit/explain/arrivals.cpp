@@ -219,6 +219,22 @@ TEST_CASE("another message is ready if it was sent in the first half of the wait
   CHECK(ready_ns(9, 0) == 8);
 }
 
+TEST_CASE("during a wait for another message at most the code after the receives of ready ones could run") {
+  run r(4);
+  r[1].send(100, 100, 0);
+  r[2].send(20, 20, 0);
+  r[3].send(30, 30, 0);
+  r[0].receive(1, 101, 1);
+  r[0].receive(105, 106, 2);  // 20 of code after it, and 30 after the next one
+  r[0].receive(126, 127, 3);
+  r[0].call(mpi_call::Barrier, 157, 158);
+  const auto out = r.explain();
+  REQUIRE(!out.waits.empty());
+  CHECK(out.waits[0].wait_ns == 99);
+  CHECK(out.waits[0].other_ready_ns == 99);
+  CHECK(out.waits[0].ready_code_ns == 50);
+}
+
 TEST_CASE("a message of the next step, or one whose receive was posted ahead, is in no wrong order") {
   run next(3);  // rank 2 is a step ahead; rank 0 sends before its next step
   next[2].send(3, 4, 0);

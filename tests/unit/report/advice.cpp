@@ -110,6 +110,15 @@ TEST_CASE("a wait whose rule was removed is not listed, and everything still add
   CHECK_FALSE(has(out, "more kind"));
 }
 
+TEST_CASE("a rule with the name of a pattern describes its waits, whatever it is declared for") {
+  const reports::result r = reported(outcome({late_sender()}), names(), facts(),
+                                     "remove problems; declare problem for wait when pattern = 'late_sender' parameters "
+                                     "(name = \"late_sender\", description = \"d\", advice = \"mine\", duration = duration);");
+  REQUIRE(r.waits.size() == 1);
+  REQUIRE(r.waits[0].advice.size() == 1);
+  CHECK(r.waits[0].advice[0].text == "mine");
+}
+
 TEST_CASE("without rules no wait is listed, and the whole waiting time is reported as undescribed") {
   const reports::result r = reported(outcome({late_sender()}), names(), facts(), "remove problems;");
   CHECK(r.waits.empty());

@@ -55,8 +55,8 @@ TEST_CASE("regions of one line whose names have the number of the rank are the s
 TEST_CASE("regions of one line whose names have the number of the step") {
   base::vector<reports::wait_entry> waits(1);
   waits[0].seconds = 1;
-  for (int step = 0; step != 20; ++step) waits[0].residual.push_back(region("step " + std::to_string(step), 8, 1, 1, 0.05));
+  for (int step = 0; step != 10; ++step) waits[0].residual.push_back(region("step " + std::to_string(step), 8, 1, 1, 0.05));
   CHECK(reports::numbered_regions(waits).empty());
-  waits[0].residual.push_back(region("step 20", 8, 1, 1, 0.05));
-  CHECK(reports::numbered_regions(waits).find("as step 0 and step 20 do") != std::string::npos);
+  waits[0].residual.push_back(region("step 10", 8, 1, 1, 0.05));
+  CHECK(reports::numbered_regions(waits).find("as step 0 and step 10 do") != std::string::npos);
 }

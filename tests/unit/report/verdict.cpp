@@ -102,6 +102,26 @@ TEST_CASE("what a rank deals, or runs for each answer, cannot save more than the
   CHECK(saving_of(dealt, 0.7) == doctest::Approx(3));
 }
 
+TEST_CASE("no division of work saves more than the processors were idle") {
+  rules::evaluation said;
+  said.most_divided_ns = second;
+  reports::result r = with({balance_of(compute, 3, 8, 6, 20, 1.5)}, said);
+  CHECK(first_sentence(r).find("would shorten the run by up to 1.0 s of 10 s") != std::string::npos);
+  said.most_divided_ns = 2 * second;
+  r = with({balance_of(compute, 3, 8, 6, 20, 1.5)}, said);
+  CHECK(first_sentence(r).find("would shorten the run by about 1.5 s of 10 s") != std::string::npos);
+}
+
+TEST_CASE("threads that hardly run a block are not among the others to which one is compared") {
+  explain::balance_answer b = balance_of(compute, 3, 8, 6, 20.1, 1.5);
+  b.hardly_ranks = 1;
+  b.hardly_ns = second / 10;
+  CHECK(with({b}).verdict[0].ratio == doctest::Approx(6 * 6 / 14.0));
+  b.hardly_ranks = 7;  // all others
+  b.sum_ns = 61 * second / 10;
+  CHECK(with({b}).verdict[0].ratio == doctest::Approx(6 * 7 / 0.1));
+}
+
 TEST_CASE("a verdict names the threads that take longer") {
   explain::balance_answer b = balance_of(compute, 3, 8, 6, 20, 1.5);
   b.thread = 2;

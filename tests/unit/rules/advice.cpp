@@ -702,7 +702,7 @@ TEST_CASE("the paper's rule finds late senders of a whole run, with the paper's 
 TEST_CASE("advice at one wait and problems of the run are ranked by what they save") {
   auto w = late_sender();
   w.wrong_order_count = 10;
-  w.wrong_order_ns = w.other_ready_ns = 1900 * sample::ms;
+  w.wrong_order_ns = w.other_ready_ns = w.ready_code_ns = 1900 * sample::ms;
   const auto e = sample::evaluate(sample::outcome({w}));
   REQUIRE(e.waits[0].list.size() == 2);
   CHECK(sample::find(e.waits[0].list, "wrong_order") != nullptr);

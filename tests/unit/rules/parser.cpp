@@ -99,6 +99,7 @@ TEST_CASE("each error has its number") {
        "declare problem for wait parameters (name = \"x\", duration = 1 s); declare problem for wait parameters (name "
        "= \"x\", duration = 1 s);"},
       {"R030", "declare composite event wait member (block as b);"},
+      {"R030", "declare simple event join parameters (x = number);"},
       {"R031", "declare problem for wait parameters (name = \"x\");"},
       {"R031", "declare problem for wait parameters (duration = 1 s);"},
       {"R032", "declare composite event a member (b as x); declare composite event b member (a as x);"},

@@ -14,12 +14,11 @@ inline const char* balance() noexcept {
 declare composite event uneven member ( wait as w )
   when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting'
        and not (w.pattern = 'thread_barrier' and w.threads > 1 and w.top_waiting_amount = 0 and w.top_kind != 'between')
-  parameters ( over_others = w.above_mean * w.code_ranks / max(1, w.code_ranks - 1),
-               over_all = max(w.shorter, w.above_mean * w.ranks / max(1, w.ranks - 1)),
-               as_fast = if(w.lead = 'one' and not w.balance_moves, min(over_others, over_all), 0 s) );
+  parameters ( over_all = max(w.shorter, w.above_mean * w.ranks / max(1, w.ranks - 1)),
+               as_fast = if(w.lead = 'one' and not w.balance_moves, min(w.above_others, over_all), 0 s) );
 declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.excess = 'both' or w.excess = 'work' or w.excess = 'unknown' parameters (
   name = "uneven_work",
-  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
+  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, send_after_work",
   root = "{w.top} {w.top_place} {w.code_thread}",
   description = if(w.lead = 'one', "{w.code_thread} takes {w.code_ratio} times as long as " + if(w.code_ranks = 2, "the other", "the others") + " in {w.top}",
                    "some {w.code_nouns} take up to {w.code_ratio} times as long as the others in {w.top}, {w.code_thread} most")
@@ -34,9 +33,9 @@ declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.e
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves );
 declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' or w.excess = 'cycles' or w.excess = 'core' or w.excess = 'frequency' parameters (
   name = "slower_visits",
-  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
+  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, send_after_work",
   root = "{w.top} {w.top_place} {w.code_thread}",
-  description = "{w.code_thread} takes {w.code_ratio} times as long as " + if(w.code_ranks = 2, "the other", "the others") + " in {w.top}, at the same number of " + if(w.units_ratio > 0, "units of work", "visits")
+  description = "{w.code_thread} takes {w.code_ratio} times as long as " + if(w.code_ranks = 2, "the other", "the others") + " in {w.top}, " + if(w.units_ratio > 0, if(w.units_ratio < 95 %, "with fewer units of work", "at the same number of units of work"), "at the same number of visits")
                 + if(w.top_branch != '', ": it runs {w.top_branch} there, which the others hardly run.", if(w.excess = 'instructions', ": it executes more instructions.", if(w.excess = 'cycles', ": each instruction takes it more cycles.",
                      if(w.excess = 'core', ": each instruction takes it more cycles, as in its other code.",
                      if(w.excess = 'frequency', ": it gets fewer cycles in a second.", "."))))),
@@ -44,7 +43,7 @@ declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' 
             + if(w.top_branch != '', " because it runs {w.top_branch} there: balancing it by cost", if(w.excess = 'instructions', " because it executes more instructions: making it as fast there", if(w.excess = 'cycles',
                  " because each instruction takes it more cycles: making it as fast there", if(w.excess = 'core',
                  " because each instruction takes it more cycles, as in its other code: a processor as fast as the others", if(w.excess = 'frequency',
-                 " because it gets fewer cycles in a second: a processor as fast as the others", " for the same work: making it as fast there"))))),
+                 " because it gets fewer cycles in a second: a processor as fast as the others", if(w.units_ratio > 0 and w.units_ratio < 95 %, " for less work", " for the same work") + ": making it as fast there"))))),
   advice = if(w.top_branch != '', "give some of the work that needs {w.top_branch} to the other {w.code_nouns}, which hardly run it: balance by cost, not by
             count; or make {w.top_branch} shorter",
            if(w.excess = 'instructions', "look at the code that {w.code_thread} runs in " + if(w.top_kind = 'between', "that code", "{w.top}") + ": it takes another path there, or its data need more
@@ -61,7 +60,7 @@ declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' 
 # The scheduler is the cause: the rank had work to do and no processor.
 declare problem for uneven when w.excess = 'shared' parameters (
   name = "shared_processor",
-  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
+  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, send_after_work",
   root = "{w.code_thread}",
   description = "{w.code_thread} was ready to run for {w.code_delay} without a processor, so that {w.top} took {w.code_ratio} times as
                  long as on the others" + if(w.code_processors > 0, "; it may use {plural(w.code_processors, 'processor', 'processors')}.", "."),
@@ -73,7 +72,7 @@ declare problem for uneven when w.excess = 'shared' parameters (
 # The kernel is the cause: it gave the rank memory, or served other calls.
 declare problem for uneven when w.excess = 'faults' parameters (
   name = "page_faults",
-  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
+  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, send_after_work",
   root = "{w.top} {w.top_place} {w.code_thread}",
   description = "{w.code_thread} spent {w.code_system} more in the kernel than the others, in {plural(w.code_faults, 'more page fault', 'more page faults')},
                  so that {w.top} took {w.code_ratio} times as long.",
@@ -84,7 +83,7 @@ declare problem for uneven when w.excess = 'faults' parameters (
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 declare problem for uneven when w.excess = 'system' parameters (
   name = "system_calls",
-  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, wrong_order, send_after_work",
+  instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, send_after_work",
   root = "{w.top} {w.top_place} {w.code_thread}",
   description = "{w.code_thread} spent {w.code_system} more in the kernel than the others, so that {w.top} took {w.code_ratio} times as long.",
   verdict = "{w.code_thread} takes {w.code_ratio} times as long as " + if(w.code_ranks = 2, "the other", "the others") + " in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
