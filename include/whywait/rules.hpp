@@ -3,6 +3,9 @@
 
 // Rules: own events, own rules, and what rules say about a run. Needs no MPI. docs/reference/rules.md
 #include <whywait/core/version.hpp>
+
+#include <whywait/base/needs_exceptions.hpp>
+
 #include <whywait/rules/advice.hpp>
 #include <whywait/rules/composite.hpp>
 #include <whywait/rules/contribution.hpp>

@@ -40686,7 +40686,7 @@ struct call_table {
     base::pod_vector<std::int64_t> sorted = times;
     base::small_stable_sort(sorted, [](std::int64_t a, std::int64_t b) { return a > b; });
     std::size_t equal = 0;  // of the sites at the limit the first ones are kept
-    for (std::size_t i = 0; i < limit; ++i) equal += sorted[i] == sorted[limit - 1] ? 1 : 0;
+    for (std::size_t i = 0; i < limit; ++i) equal += sorted[i] == sorted[limit - 1] ? 1u : 0u;
     base::pod_vector<char> keeps;
     for (const std::int64_t time : times) {
       const bool ties = time == sorted[limit - 1] && equal > 0;
@@ -41703,7 +41703,7 @@ class lexer {
         return t;
       }
       if (text_[at_] == '\n' && first_line == std::string_view::npos) first_line = at_;
-      at_ += text_[at_] == '\\' && at_ + 1 < end_ ? 2 : 1;
+      at_ += text_[at_] == '\\' && at_ + 1 < end_ ? 2u : 1u;
     }
     if (at_ > end_) at_ = end_;
     // The string would extend to the end of the text; continue after its first line, so that the rest is still checked.
@@ -43948,14 +43948,14 @@ declare problem for late_sender parameters (
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
 # would travel while all work. What that saves is known from the virtual clocks; at most, if ranks also wait until nonblocking sends are
 # done: where the library sends large messages only inside calls, they wait for each other's next call. Where evening out the work saves
-# far more, that is the problem.
+# clearly more, that is the problem.
 declare composite event send_after_work member ( wait as w )
   when w.pattern = 'late_sender' and w.lead = 'even' and w.earlier_share >= 2 % and w.earlier_in_turn >= 50 %
        and w.earlier_indirect <= 50 % and w.top_kind != 'waiting'
-       and (w.longer_share < 50 % or 2 * w.earlier_saving >= w.above_mean);
+       and (w.longer_share < 50 % or 1.25 * w.earlier_saving >= w.above_mean);
 declare problem for send_after_work parameters (
   name = "send_after_work",
-  instead_of = "late_sender, wrong_order, serialised_pipeline, slow_block, work_in_turn",
+  instead_of = "late_sender, serialised_pipeline, slow_block, work_in_turn",
   root = "{w.earlier_sends}",
   description = "{w.earlier_ranks} waited for messages that are sent only after {w.top}: {w.earlier_sends}.",
   verdict = if(w.earlier_saving < w.noise, "", "{w.earlier_ranks} waited for messages that are sent only after {w.top}"
@@ -49080,7 +49080,7 @@ class log_changer {
   }
 
   bool block(const question& q, models::run_log& into, std::string& why_not) const {
-    bool found = false;
+    bool found = false, counted = false;
     for (auto& line : into.lines)
       for (models::activity& a : line) {
         if (log_.labels[a.label] == q.name) {
@@ -49091,12 +49091,14 @@ class log_changer {
         }
         for (models::block_time& b : a.blocks) {
           if (log_.blocks[b.block] != q.name) continue;
+          counted = true;
           found = found || b.seconds > 0.0;
           a.work_seconds = std::max(0.0, a.work_seconds - b.seconds * (1.0 - 1.0 / q.factor));
           b.seconds /= q.factor;
         }
       }
     if (!found) why_not = "no time was recorded for a block '" + q.name + "'";
+    if (!found && counted) why_not += ", only visits: ask about the region around it";
     return found;
   }
 
@@ -57378,21 +57380,23 @@ class short_writer {
     return out;
   }
 
-  // What made the late side late: the rows of at least a tenth, at most two.
+  // What made the late side late: the rows of at least a tenth, at most two. Where the waiting side ran other code, all rows together
+  // are longer than the wait: shares are of their sum then.
   void rows(part& out, const finding& f) const {
     const wait_entry& w = f.sum;
     std::size_t shown = 0;
+    double late = std::max(0.0, w.unexplained_seconds);
+    for (const residual_entry& r : w.residual) late += std::max(0.0, r.seconds());
+    const double all = std::max(late, w.seconds);
     for (const residual_entry& r : w.residual) {
       if (shown == most_causes() || r.seconds() < least_part * w.seconds) break;
       const std::string why = remark(f, r);
-      add(out,
-          base::joined(
-              {base::percent(std::min(1.0, r.seconds() / w.seconds)), " because of ", label(r), why.empty() ? "" : ": ", why}),
-          "    ", "", 2);
+      add(out, base::joined({base::percent(r.seconds() / all), " because of ", label(r), why.empty() ? "" : ": ", why}), "    ",
+          "", 2);
       ++shown;
     }
     if (w.unexplained_seconds >= least_part * w.seconds)
-      add(out, base::percent(std::min(1.0, w.unexplained_seconds / w.seconds)) + " without a known cause", "    ", "", 2);
+      add(out, base::percent(w.unexplained_seconds / all) + " without a known cause", "    ", "", 2);
   }
   static std::string label(const residual_entry& r) {
     if (r.kind == "between") return "unmarked code " + between_text(r);
@@ -63668,8 +63672,11 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
     found.file_bytes = facts.file_bytes;
     const bool shared = reports::shares_processors(unknown, base::seconds_of(found.location_ns));
     const bool useful_known = !reports::polls_matter(unknown, base::seconds_of(found.location_ns));
+    // Where only ranks share processors, what they waited for one (`sharing`) bounds the answers.
     const std::int64_t divided_ns =
-        most_divided_ns(found.total_ns, contributions.code.whole.ran_ns, unknown.sharing.all_processors);
+        found.locations > facts.ranks
+            ? most_divided_ns(found.total_ns, contributions.code.whole.ran_ns, unknown.sharing.all_processors)
+            : INT64_MAX;
     advice = advise(process.registry->config.rules, found, names, std::move(contributions), shared, useful_known,
                     unknown.sharing, facts, divided_ns);
   }

@@ -224,21 +224,23 @@ class short_writer {
     return out;
   }
 
-  // What made the late side late: the rows of at least a tenth, at most two.
+  // What made the late side late: the rows of at least a tenth, at most two. Where the waiting side ran other code, all rows together
+  // are longer than the wait: shares are of their sum then.
   void rows(part& out, const finding& f) const {
     const wait_entry& w = f.sum;
     std::size_t shown = 0;
+    double late = std::max(0.0, w.unexplained_seconds);
+    for (const residual_entry& r : w.residual) late += std::max(0.0, r.seconds());
+    const double all = std::max(late, w.seconds);
     for (const residual_entry& r : w.residual) {
       if (shown == most_causes() || r.seconds() < least_part * w.seconds) break;
       const std::string why = remark(f, r);
-      add(out,
-          base::joined(
-              {base::percent(std::min(1.0, r.seconds() / w.seconds)), " because of ", label(r), why.empty() ? "" : ": ", why}),
-          "    ", "", 2);
+      add(out, base::joined({base::percent(r.seconds() / all), " because of ", label(r), why.empty() ? "" : ": ", why}), "    ",
+          "", 2);
       ++shown;
     }
     if (w.unexplained_seconds >= least_part * w.seconds)
-      add(out, base::percent(std::min(1.0, w.unexplained_seconds / w.seconds)) + " without a known cause", "    ", "", 2);
+      add(out, base::percent(w.unexplained_seconds / all) + " without a known cause", "    ", "", 2);
   }
   static std::string label(const residual_entry& r) {
     if (r.kind == "between") return "unmarked code " + between_text(r);

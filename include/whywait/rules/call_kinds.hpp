@@ -89,7 +89,7 @@ struct call_table {
     base::pod_vector<std::int64_t> sorted = times;
     base::small_stable_sort(sorted, [](std::int64_t a, std::int64_t b) { return a > b; });
     std::size_t equal = 0;  // of the sites at the limit the first ones are kept
-    for (std::size_t i = 0; i < limit; ++i) equal += sorted[i] == sorted[limit - 1] ? 1 : 0;
+    for (std::size_t i = 0; i < limit; ++i) equal += sorted[i] == sorted[limit - 1] ? 1u : 0u;
     base::pod_vector<char> keeps;
     for (const std::int64_t time : times) {
       const bool ties = time == sorted[limit - 1] && equal > 0;

@@ -182,7 +182,7 @@ class lexer {
         return t;
       }
       if (text_[at_] == '\n' && first_line == std::string_view::npos) first_line = at_;
-      at_ += text_[at_] == '\\' && at_ + 1 < end_ ? 2 : 1;
+      at_ += text_[at_] == '\\' && at_ + 1 < end_ ? 2u : 1u;
     }
     if (at_ > end_) at_ = end_;
     // The string would extend to the end of the text; continue after its first line, so that the rest is still checked.

@@ -44,7 +44,7 @@ class log_changer {
   }
 
   bool block(const question& q, models::run_log& into, std::string& why_not) const {
-    bool found = false;
+    bool found = false, counted = false;
     for (auto& line : into.lines)
       for (models::activity& a : line) {
         if (log_.labels[a.label] == q.name) {
@@ -55,12 +55,14 @@ class log_changer {
         }
         for (models::block_time& b : a.blocks) {
           if (log_.blocks[b.block] != q.name) continue;
+          counted = true;
           found = found || b.seconds > 0.0;
           a.work_seconds = std::max(0.0, a.work_seconds - b.seconds * (1.0 - 1.0 / q.factor));
           b.seconds /= q.factor;
         }
       }
     if (!found) why_not = "no time was recorded for a block '" + q.name + "'";
+    if (!found && counted) why_not += ", only visits: ask about the region around it";
     return found;
   }
 

@@ -85,9 +85,12 @@ void wrong_order() {
       send(other(), 3);
       work(10);
       send(other(), 4);
+      receive(other(), 5);
     } else {
       receive(other(), 4);
       receive(other(), 3);
+      work(5);  // could be done during the wait
+      send(other(), 5);
     }
   }
 }
