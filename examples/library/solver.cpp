@@ -44,7 +44,7 @@ void add_rules() {
               .with("ranks", "distinct(r.rank)")
               .text(),
       "solver library");
-  rules::add(R"(
+  rules::add(R"rules(
 declare problem for solver_restarts
   when restarts >= 10
   parameters (
@@ -54,7 +54,7 @@ declare problem for solver_restarts
     advice = "ask solver::solve for a tolerance of {2 * reached} or more",
     duration = lost,
     saving = lost / ranks );  # wall time: all ranks restart together
-)",
+)rules",
              "solver library");
 }
 
