@@ -336,16 +336,16 @@ inline std::string sentence(const result& r, const verdict_entry& v) {
   const saving_range s = range_of(r, v);
   const std::string low = base::duration(s.low, 2), high = base::duration(s.high, 2);
   const bool at_most = !v.predicted || s.low < detail::least_share * r.run.explained_seconds();
-  const bool differ = !at_most && low != high && !(v.at_least && s.high - s.low < 0.05 * s.high);
+  const bool differ = !at_most && low != high && !(v.at_least && s.high - s.low < 0.05 * s.high), range = differ && !v.at_least;
   const char* const bound = at_most             ? (v.at_least ? "about" : "up to")
                             : v.at_least        ? "at least"
                             : v.problem.empty() ? "about"
                                                 : predicted_words(r);
   const bool partly = r.run.partly_explained();
   return base::joined(
-      {v.claim, " would shorten the run by ", differ ? low : bound, differ ? " to " : " ", differ || at_most ? high : low,
-       differ && v.at_least ? " or more" : "", partly ? " of the " : " of ", base::duration(r.run.explained_seconds(), 2),
-       partly ? " that are explained" : "",
+      {v.claim, " would shorten the run by ", range ? low : bound, range ? " to " : " ", range || at_most ? high : low,
+       differ && v.at_least ? ", perhaps " + high + " or more," : "", partly ? " of the " : " of ",
+       base::duration(r.run.explained_seconds(), 2), partly ? " that are explained" : "",
        differ && !saves_more(r) ? " (more ranks than processors: copies at the same time may take longer)" : ""});
 }
 

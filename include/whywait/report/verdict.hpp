@@ -34,6 +34,7 @@ struct verdict_entry : named_block {
   double ratio = 0;  ///< its time relative to the mean of the other threads that run the block; 0: no others, or unknown
   double saving_seconds = 0;  ///< the run would be shorter by this if the cause were removed; wall time
   bool predicted = true;      ///< by the virtual clocks; otherwise the saving is an upper bound
+  bool divided = false;  ///< one thread runs the code, and the verdict is to divide it
   bool at_least = false;  ///< the imbalance moves, and evening it out saves more
   bool of_pattern = false;    ///< no cause is known beyond the pattern of the waits
   bool after = false, before = false;  ///< about all unmarked code after a call, before one
@@ -257,16 +258,22 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     v.after = b.after;
     v.before = b.before;
     v.piece = b.piece;
-    const auto same = [&v](const verdict_entry& x) {
+    // Code that one thread runs before a call, after two calls in one line: the thread waited in one of them, or not.
+    const auto of_one_call = [&v, &b, divided, unmarked](const verdict_entry& x) {
+      return divided && unmarked && x.divided && x.rank == b.rank && x.thread == b.thread && x.where == v.where && x.from &&
+             v.from && x.from->file == v.from->file && x.from->line == v.from->line;
+    };
+    const auto same = [&v, &of_one_call](const verdict_entry& x) {
       // of the code after, or before, the same call
       const bool part =
           ((x.after || v.after) && x.from && v.from && *x.from == *v.from) || ((x.before || v.before) && x.where == v.where);
-      return part || (x.block == v.block && x.where.line == v.where.line);
+      return part || (x.block == v.block && x.where.line == v.where.line) || of_one_call(x);
     };
     const bool again = base::any_of(all, same);
     if (again && !divided) continue;
     v.rank = b.rank;
     v.thread = b.thread;
+    v.divided = divided;
     v.ratio = divided ? 0 : slow_ratio(b);
     if ((v.ratio > 0 && v.ratio < (is_dealt(b, dealt) ? far_from : least_ratio)) || rule_replaces(b, found, said)) continue;
     // Threads take the work as they come: no thread is slow. Where others wait for it longer than for one slow thread, the slow one
@@ -328,8 +335,9 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
       continue;
     }
     for (verdict_entry& x : all) {  // code that the compiler has in several places, such as an inlined function
-      if (x.claim != v.claim) continue;
-      const double most = divided && !base::ranks_are_threads() ? base::seconds_of(most_divided_ns(found, said)) : run;
+      if (x.claim != v.claim && !of_one_call(x)) continue;
+      const std::int64_t divided_ns = base::ranks_are_threads() ? said.most_divided_ns : most_divided_ns(found, said);
+      const double most = divided ? base::seconds_of(divided_ns) : run;
       x.saving_seconds = std::min({run, most, x.saving_seconds + v.saving_seconds});
       x.predicted = false;
     }

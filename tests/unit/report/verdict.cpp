@@ -259,6 +259,31 @@ TEST_CASE("unmarked code that one rank runs alone is named before all unmarked c
   CHECK(pieces(2, 3).find("rank 0 takes 3.0 times as long as the others in the code between ") == 0);
 }
 
+TEST_CASE("code of one rank before a call is one piece, after whichever of two calls in one line") {
+  const auto verdicts = [](int line) {
+    constexpr core::stable_key after_other = 200, other = 201;
+    explain::balance_answer one = balance_of(between_key, 3, 1, 6, 6, 3), two = balance_of(after_other, 3, 1, 2, 2, 0.5);
+    for (explain::balance_answer* const b : {&one, &two}) {
+      b->among = 8;
+      b->region = false;
+      b->unmarked = true;
+    }
+    explain::outcome found = outcome({late_sender()}, 8, 10 * second);
+    found.total_ns = 10 * second;
+    found.balances = {one, two};
+    found.meanings.push_back({between_key, explain::block_kind::between, waitall, send});
+    found.meanings.push_back({after_other, explain::block_kind::between, other, send});
+    base::names known = names();
+    known.add(other, call("MPI_Test", "main/step", "src/halo.cpp", line));
+    reports::run_facts run = facts();
+    run.seconds = 10;
+    return reports::assemble(found, known, run, {}).verdict;
+  };
+  REQUIRE(verdicts(20).size() == 1);
+  CHECK(verdicts(20)[0].saving_seconds == doctest::Approx(3.5));
+  CHECK(verdicts(21).size() == 2);
+}
+
 TEST_CASE("code whose results other threads wait for one by one is divided among more threads, with a bound") {
   const whywait::base::rank_noun_scope threads(true);
   explain::balance_answer one = balance_of(compute, 3, 1, 6, 6, 2.5);
