@@ -4,11 +4,11 @@
 #include <whywait/report/grouping.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/printing.hpp>
+#include <whywait/report/words.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -175,7 +175,9 @@ inline std::string unknown_words(const result& r) {
   const double whole = r.run.location_seconds, inside = whole > 0 ? (n.seconds - n.between_polls_seconds) / whole : 0;
   const double between = whole > 0 ? n.between_polls_seconds / whole : 0;
   const std::string of_time = " of " + base::rank_time();
-  constexpr const char* in_mpi = " is inside MPI calls that whywait does not understand: ";
+  const bool of_mpi = n.calls.empty() || n.calls[0].where.call.compare(0, 4, "MPI_") == 0;
+  const char* const in_mpi = of_mpi ? " is inside MPI calls that whywait does not understand: "
+                                    : " is inside calls that whywait does not understand: ";
   if (r.run.threads_only || between < least_not_understood)
     return base::joined({base::percent(understood_by(r, false)), of_time,
                          r.run.threads_only ? " is waiting for something that whywait does not see: " : in_mpi,
@@ -232,14 +234,6 @@ inline const char* explained_whole(const run_facts& run) noexcept {
   return run.partly_explained() ? "what is explained" : "the run";
 }
 
-/// Bytes that the ranks sent. `also_network`: also those to other machines.
-inline double bytes_sent(const result& r, bool also_network) noexcept {
-  double bytes = 0;
-  for (const traffic_entry& t : r.profile.messages)
-    if (*t.operation != 'r' && (also_network || std::strcmp(t.peers, "network") != 0)) bytes += static_cast<double>(t.bytes);
-  return bytes;
-}
-
 /// "83 % of the run (1.1 s) is not waiting but transfer (640 MiB sent) or time of the MPI library itself, above all in MPI_Alltoall
 /// (fft.cpp:12)", the first call of the critical path; empty up to 10 %. Without what is not understood, and without the time that ranks had no processor.
 inline std::string transfer_words(const result& r) {
@@ -248,12 +242,14 @@ inline std::string transfer_words(const result& r) {
   double share = 1 - ranges_of(e, r.not_understood, r.ledger.seconds).transfer.most;
   if (r.run.location_seconds > 0) share -= r.not_understood.sharing.seconds / r.run.location_seconds;
   if (share <= 1 - least_efficiency) return {};
-  const auto call = std::find_if(r.ledger.critical_path.begin(), r.ledger.critical_path.end(),
-                                 [](const critical_entry& c) { return c.kind == "call"; });
+  std::string call;
+  for (const critical_entry& c : r.ledger.critical_path)
+    if (call.empty() && c.kind == "call") call = brief_call_text(c.where);
+  const bool of_mpi = call.compare(0, 4, "MPI_") == 0;
   return base::joined({base::percent(share), " of ", explained_whole(r.run), " (", base::duration(share * r.ledger.seconds),
-                       ") is not waiting but transfer (", base::memory(bytes_sent(r, true)),
-                       " sent) or time of the MPI library itself",
-                       call == r.ledger.critical_path.end() ? "" : ", above all in " + brief_call_text(call->where)});
+                       ") is not waiting but ", of_mpi || call.empty() ? "" : "time inside " + call + ", ", "transfer (",
+                       base::memory(bytes_sent(r, true)), " sent) or time of the MPI library itself",
+                       of_mpi ? ", above all in " + call : ""});
 }
 
 /// "in the whole run 32 to 38 % of rank time is waiting, if parts that were not recorded are like those beside them"; empty without

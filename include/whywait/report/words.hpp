@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 namespace whywait {
@@ -274,6 +275,14 @@ inline std::string remark(const residual_entry& r, const remark_parts& with = {}
                          r.inherited_seconds() >= 0.99 * r.seconds() ? "all" : base::duration(r.inherited_seconds(), 2),
                          " inherited"});
   return out;
+}
+
+/// Bytes that the ranks sent. `also_network`: also those to other machines.
+inline double bytes_sent(const result& r, bool also_network) noexcept {
+  double bytes = 0;
+  for (const traffic_entry& t : r.profile.messages)
+    if (*t.operation != 'r' && (also_network || std::strcmp(t.peers, "network") != 0)) bytes += static_cast<double>(t.bytes);
+  return bytes;
 }
 
 /// Whether a listed wait has slower visits for which what the machine does not count may be the reason.
