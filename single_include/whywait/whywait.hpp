@@ -21204,7 +21204,8 @@ struct class_sums {
   double squares_us2 = 0;  ///< sum of the squares of the waits, each in whole microseconds
   std::int64_t wrong_order_count = 0;  ///< late senders whose message was received out of sending order
   std::int64_t wrong_order_ns = 0;
-  std::int64_t other_ready_ns = 0;  ///< part of it: for at least half of these waits another message lay ready
+  std::int64_t other_ready_ns =
+      0;  ///< for at least half of these waits another message lay ready, received or waited for later
   std::int64_t ready_code_ns = 0;  ///< part of that: the code after the receives of such messages takes as long
   std::int64_t indirect_ns = 0;     ///< sum of inherited parts
   std::int64_t unexplained_ns = 0;  ///< below the threshold, clock violations, lost records
@@ -24068,7 +24069,7 @@ enum : std::uint16_t {
   violation = 1u << 4,    ///< the cause came after the waiter had left: the clocks disagree
   based = 1u << 7,        ///< explained by what the causer ran from its record `base_record` on
   begins = 1u << 8,       ///< no wait: the thread did not exist before. It takes over the path of its creator
-  other_ready = 1u << 9   ///< wrong_order, and the other message had been sent for at least half of the wait
+  other_ready = 1u << 9   ///< a message that is received, or waited for, later had been sent for at least half of the wait
 };
 }
 
@@ -27352,8 +27353,10 @@ class arrival_rule {
     using core::call_role;
     const call_role role = core::role_of(r);
     if (role == call_role::thread_wait) return thread_wait(r, index, *first, walk);
-    // A receive that was posted ahead is in no order.
-    if (role == call_role::receive) check_order(first, last, code_after(index));
+    // A receive that was posted ahead is in no order, but its wait is among those of the same kind.
+    const bool receives = role == call_role::receive;
+    if (receives || (r.call == core::mpi_call::Wait && last - first == 1))
+      check_order(first, last, code_after(index), receives);
     // A single test does not wait. Tests that were repeated until one succeeded have the role of the blocking call.
     const bool waits = completes_messages(role) || role == call_role::probe;
     if (!waits) return;
@@ -27547,16 +27550,20 @@ class arrival_rule {
     return core::nearest(static_cast<double>(records[index + 1].begin - (r.begin + r.duration)) * rank_->clock.ns_per_tick);
   }
 
-  // `code_ns`: after the receive. It could have run during waits for other messages if this one was ready then.
-  void check_order(const message_match* first, const message_match* last, std::int64_t code_ns) {
+  // `code_ns`: after the receive. It could have run during waits for other messages if this one was ready then. `ordered`: not posted
+  // ahead.
+  void check_order(const message_match* first, const message_match* last, std::int64_t code_ns, bool ordered) {
     for (const message_match* m = first; m != last; ++m) {
       if (!m->receiving || late_.empty() || m->partner.begin_ns >= latest_ns_) continue;
       std::int64_t latest = INT64_MIN;
       std::size_t kept = 0;
       for (const scratch::remembered late : late_) {
         const bool wrong = late.sent_ns > m->partner.begin_ns, ready = late.half_ns >= m->partner.begin_ns;
-        if (wrong) result_[late.at].flags |= arrival_flag::wrong_order | (ready ? arrival_flag::other_ready : 0);
-        if (ready) code_ns -= fill(result_[late.at].ready, code_ns, 2 * (late.sent_ns - late.half_ns));
+        if (wrong && ordered) result_[late.at].flags |= arrival_flag::wrong_order;
+        if (wrong && ready) result_[late.at].flags |= arrival_flag::other_ready;
+        // Where no code follows the late message, what follows the other one needs both.
+        const std::int64_t usable_ns = ready ? std::min(code_ns, code_after(result_[late.at].record)) : 0;
+        code_ns -= fill(result_[late.at].ready, usable_ns, 2 * (late.sent_ns - late.half_ns));
         if (ready && result_[late.at].ready == all_of_wait) continue;
         latest = std::max(latest, late.sent_ns);
         late_[kept++] = late;
@@ -29306,7 +29313,9 @@ class wait_classes {
     if (wait.wrong_order) {
       ++sums.wrong_order_count;
       sums.wrong_order_ns += wait.wait_ns;
-      if (wait.other_ready) sums.other_ready_ns += wait.wait_ns;
+    }
+    if (wait.other_ready) {
+      sums.other_ready_ns += wait.wait_ns;
       sums.ready_code_ns += core::nearest(static_cast<double>(wait.wait_ns) * wait.ready / 0xffff);
     }
   }
@@ -44011,9 +44020,10 @@ declare problem for wrong_order parameters (
   name = "wrong_order",
   description = "Messages are received in another order than sent: during {percent(w.other_ready_duration / w.duration)} of this
                  wait one that is received later lay ready.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others} while messages that are received later lay ready: taking them as they come",
-  advice = "receive in the order of sending: post all receives with MPI_Irecv ahead of {w.operation} and take them as they come
-            (MPI_Waitany)",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others} while messages that are received later lay ready: taking them as they come, if possible,",
+  advice = if(w.nonblocking, "call MPI_Waitany for all of these messages instead of {w.operation}, and go on with the one that is there",
+              "receive in the order of sending: post all receives with MPI_Irecv ahead of {w.operation} and take them as they come
+            (MPI_Waitany)"),
   duration = w.other_ready_duration, saving = w.other_ready_code / max(1, w.waiting_ranks_count) );
 
 # The late rank was itself held up by others for most of the wait: each rank starts when the one before it has ended.

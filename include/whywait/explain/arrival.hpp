@@ -67,7 +67,7 @@ enum : std::uint16_t {
   violation = 1u << 4,    ///< the cause came after the waiter had left: the clocks disagree
   based = 1u << 7,        ///< explained by what the causer ran from its record `base_record` on
   begins = 1u << 8,       ///< no wait: the thread did not exist before. It takes over the path of its creator
-  other_ready = 1u << 9   ///< wrong_order, and the other message had been sent for at least half of the wait
+  other_ready = 1u << 9   ///< a message that is received, or waited for, later had been sent for at least half of the wait
 };
 }
 

@@ -120,8 +120,10 @@ class arrival_rule {
     using core::call_role;
     const call_role role = core::role_of(r);
     if (role == call_role::thread_wait) return thread_wait(r, index, *first, walk);
-    // A receive that was posted ahead is in no order.
-    if (role == call_role::receive) check_order(first, last, code_after(index));
+    // A receive that was posted ahead is in no order, but its wait is among those of the same kind.
+    const bool receives = role == call_role::receive;
+    if (receives || (r.call == core::mpi_call::Wait && last - first == 1))
+      check_order(first, last, code_after(index), receives);
     // A single test does not wait. Tests that were repeated until one succeeded have the role of the blocking call.
     const bool waits = completes_messages(role) || role == call_role::probe;
     if (!waits) return;
@@ -315,16 +317,20 @@ class arrival_rule {
     return core::nearest(static_cast<double>(records[index + 1].begin - (r.begin + r.duration)) * rank_->clock.ns_per_tick);
   }
 
-  // `code_ns`: after the receive. It could have run during waits for other messages if this one was ready then.
-  void check_order(const message_match* first, const message_match* last, std::int64_t code_ns) {
+  // `code_ns`: after the receive. It could have run during waits for other messages if this one was ready then. `ordered`: not posted
+  // ahead.
+  void check_order(const message_match* first, const message_match* last, std::int64_t code_ns, bool ordered) {
     for (const message_match* m = first; m != last; ++m) {
       if (!m->receiving || late_.empty() || m->partner.begin_ns >= latest_ns_) continue;
       std::int64_t latest = INT64_MIN;
       std::size_t kept = 0;
       for (const scratch::remembered late : late_) {
         const bool wrong = late.sent_ns > m->partner.begin_ns, ready = late.half_ns >= m->partner.begin_ns;
-        if (wrong) result_[late.at].flags |= arrival_flag::wrong_order | (ready ? arrival_flag::other_ready : 0);
-        if (ready) code_ns -= fill(result_[late.at].ready, code_ns, 2 * (late.sent_ns - late.half_ns));
+        if (wrong && ordered) result_[late.at].flags |= arrival_flag::wrong_order;
+        if (wrong && ready) result_[late.at].flags |= arrival_flag::other_ready;
+        // Where no code follows the late message, what follows the other one needs both.
+        const std::int64_t usable_ns = ready ? std::min(code_ns, code_after(result_[late.at].record)) : 0;
+        code_ns -= fill(result_[late.at].ready, usable_ns, 2 * (late.sent_ns - late.half_ns));
         if (ready && result_[late.at].ready == all_of_wait) continue;
         latest = std::max(latest, late.sent_ns);
         late_[kept++] = late;

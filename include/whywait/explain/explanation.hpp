@@ -219,7 +219,8 @@ struct class_sums {
   double squares_us2 = 0;  ///< sum of the squares of the waits, each in whole microseconds
   std::int64_t wrong_order_count = 0;  ///< late senders whose message was received out of sending order
   std::int64_t wrong_order_ns = 0;
-  std::int64_t other_ready_ns = 0;  ///< part of it: for at least half of these waits another message lay ready
+  std::int64_t other_ready_ns =
+      0;  ///< for at least half of these waits another message lay ready, received or waited for later
   std::int64_t ready_code_ns = 0;  ///< part of that: the code after the receives of such messages takes as long
   std::int64_t indirect_ns = 0;     ///< sum of inherited parts
   std::int64_t unexplained_ns = 0;  ///< below the threshold, clock violations, lost records

@@ -154,7 +154,9 @@ class wait_classes {
     if (wait.wrong_order) {
       ++sums.wrong_order_count;
       sums.wrong_order_ns += wait.wait_ns;
-      if (wait.other_ready) sums.other_ready_ns += wait.wait_ns;
+    }
+    if (wait.other_ready) {
+      sums.other_ready_ns += wait.wait_ns;
       sums.ready_code_ns += core::nearest(static_cast<double>(wait.wait_ns) * wait.ready / 0xffff);
     }
   }

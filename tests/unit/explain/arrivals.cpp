@@ -225,14 +225,22 @@ TEST_CASE("during a wait for another message at most the code after the receives
   r[2].send(20, 20, 0);
   r[3].send(30, 30, 0);
   r[0].receive(1, 101, 1);
-  r[0].receive(105, 106, 2);  // 20 of code after it, and 30 after the next one
-  r[0].receive(126, 127, 3);
-  r[0].call(mpi_call::Barrier, 157, 158);
+  r[0].receive(126, 127, 2);  // 25 of code ahead of it, 20 after it, and 30 after the next one
+  r[0].receive(147, 148, 3);
+  r[0].call(mpi_call::Barrier, 178, 179);
   const auto out = r.explain();
   REQUIRE(!out.waits.empty());
   CHECK(out.waits[0].wait_ns == 99);
   CHECK(out.waits[0].other_ready_ns == 99);
-  CHECK(out.waits[0].ready_code_ns == 50);
+  CHECK(out.waits[0].ready_code_ns == 45);
+
+  run both(3);  // what follows the second receive may need both messages
+  both[1].send(100, 100, 0);
+  both[2].send(20, 20, 0);
+  both[0].receive(1, 101, 1);
+  both[0].receive(101, 102, 2);
+  both[0].call(mpi_call::Barrier, 178, 179);
+  CHECK(both.explain().waits.at(0).ready_code_ns == 0);
 }
 
 TEST_CASE("a message of the next step, or one whose receive was posted ahead, is in no wrong order") {
@@ -273,6 +281,7 @@ TEST_CASE("a message of the next step, or one whose receive was posted ahead, is
   REQUIRE(posted.waits.size() == 1);
   CHECK(posted.waits[0].wait_ns == 4);
   CHECK(posted.waits[0].wrong_order_count == 0);
+  CHECK(posted.waits[0].other_ready_ns == 4);  // MPI_Waitany would have returned it
 }
 
 TEST_CASE("Sendrecv waits for its sender; a late receiver is not counted then") {

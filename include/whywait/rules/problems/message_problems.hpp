@@ -86,9 +86,10 @@ declare problem for wrong_order parameters (
   name = "wrong_order",
   description = "Messages are received in another order than sent: during {percent(w.other_ready_duration / w.duration)} of this
                  wait one that is received later lay ready.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others} while messages that are received later lay ready: taking them as they come",
-  advice = "receive in the order of sending: post all receives with MPI_Irecv ahead of {w.operation} and take them as they come
-            (MPI_Waitany)",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others} while messages that are received later lay ready: taking them as they come, if possible,",
+  advice = if(w.nonblocking, "call MPI_Waitany for all of these messages instead of {w.operation}, and go on with the one that is there",
+              "receive in the order of sending: post all receives with MPI_Irecv ahead of {w.operation} and take them as they come
+            (MPI_Waitany)"),
   duration = w.other_ready_duration, saving = w.other_ready_code / max(1, w.waiting_ranks_count) );
 
 # The late rank was itself held up by others for most of the wait: each rank starts when the one before it has ended.
