@@ -13,6 +13,11 @@
 
 #include <whywait/base/needs_exceptions.hpp>
 
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"  // in macros of mpi.h
+#endif
+
 // The order matters: first the hot rooms, then the cold ones between cold_begin.hpp and cold_end.hpp.
 #include <whywait/mpi/wrappers.hpp>
 #include <whywait/record.hpp>
@@ -75,5 +80,9 @@ inline const bool listening = [] {
 }  // namespace whywait
 
 #endif  // WHYWAIT_DISABLE
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
 
 #endif

@@ -35,6 +35,11 @@
 #define whywait_work(units) whywait_c_mark(4, (const char*)0, __FILE__, __LINE__, (units) > 0 ? (uint64_t)(units) : 0)
 #define whywait_wait(name) whywait_c_mark(5, (name), __FILE__, __LINE__, 0)
 
+#if defined(__cplusplus) && defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
 /* What follows mirrors core/module.hpp and record/marks.hpp. A test compares them. */
 enum { whywait_c_version = 2, whywait_c_interface = 3 }; /* 1000 * major + minor; core::mark_interface */
 
@@ -116,6 +121,10 @@ static inline void whywait_c_mark(uint32_t what, const char* name, const char* f
   }
   if (mark != whywait_c_inert) mark(what, name, ~(size_t)0, file, (uint32_t)line, units);
 }
+
+#if defined(__cplusplus) && defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
 
 #endif
 

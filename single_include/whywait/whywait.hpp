@@ -65657,6 +65657,11 @@ inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
 /// The MPI wrappers (mpi/) call the end of the run (finalize/) and the crash reports (postmortem/) through the hooks
 /// that are installed here.
 
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"  // in macros of mpi.h
+#endif
+
 // The order matters: first the hot rooms, then the cold ones between cold_begin.hpp and cold_end.hpp.
 
 // What explain/ and clocks/ do for each record.
@@ -65691,6 +65696,10 @@ inline const bool listening = [] {
 }  // namespace whywait
 
 #endif  // WHYWAIT_DISABLE
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
 
 #endif
 
