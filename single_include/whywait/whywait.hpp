@@ -21206,7 +21206,7 @@ struct class_sums {
   std::int64_t wrong_order_ns = 0;
   std::int64_t other_ready_ns =
       0;  ///< for at least half of these waits another message lay ready, received or waited for later
-  std::int64_t ready_code_ns = 0;  ///< part of that: the code after the receives of such messages takes as long
+  std::int64_t ready_code_ns = 0;  ///< of the waits: the code after receives of messages that had come by then takes as long
   std::int64_t indirect_ns = 0;     ///< sum of inherited parts
   std::int64_t unexplained_ns = 0;  ///< below the threshold, clock violations, lost records
   std::int64_t first_ns = 0;        ///< shared time of the first wait: the canonical order of classes
@@ -21377,7 +21377,7 @@ struct wait_instance {
   quality trust = quality::exact;
   bool wrong_order = false;
   bool other_ready = false;    ///< for at least half of it a message lay ready that is received later (arrival_flag)
-  std::uint16_t ready = 0;     ///< the part that the code after such receives would fill, in 1/65535 (arrival)
+  std::uint16_t ready = 0;     ///< the part that the code after later receives would fill, in 1/65535 (arrival)
   bool explained = false;      ///< false: below the threshold, or the cause came after its end
   bool counted = true;         ///< false: the rank was paused by MPI_Pcontrol(0)
   std::int32_t rank = 0;       ///< the rank that waited
@@ -22072,8 +22072,8 @@ namespace clocks {
 
 /// Code of one block between two calls.
 struct piece_of_code {
-  core::stable_key
-      place;  ///< the same for visits of a block between the same two calls, of joined code between calls in the same two lines
+  /// The same for visits of a block between the same two calls, of joined code between calls in the same two lines.
+  core::stable_key place;
   std::int64_t visits;  ///< that begin here
   std::int64_t parts;  ///< visits of marked code of which a part lies here; of unmarked code `visits`
   std::int64_t ns;
@@ -22437,16 +22437,23 @@ class block_balance {
     for (entry& e : found) {
       if (e.pieces > 1) e.piece = most_uneven(e);
       if (is_even_in_phase(e)) continue;
-      std::size_t again = 0;  // of most code there are several: of one call, of another one, and the piece alone
-      for (std::size_t i = 0; i != kept; ++i)
-        again += found[i].piece == e.piece && found[i].block != explain::unmarked_key() ? 1 : 0;
-      if (again == 2 && e.block != explain::unmarked_key()) continue;
       const auto same = [&e](const entry& x) {
-        return x.piece == e.piece && x.ranks == e.ranks && 50 * std::max(x.sum_ns - e.sum_ns, e.sum_ns - x.sum_ns) <= e.sum_ns;
+        // Others hardly run it, and are no reason to balance it.
+        const bool as_many = x.ranks == e.ranks || (x.ranks > 1 && e.ranks > 1 && 2 * excess(e) >= excess(x));
+        return x.piece == e.piece && as_many && 50 * std::max(x.sum_ns - e.sum_ns, e.sum_ns - x.sum_ns) <= e.sum_ns;
       };
-      const auto end = found.begin() + static_cast<std::ptrdiff_t>(kept), twin = std::find_if(found.begin(), end, same);
-      if (twin == end) found[kept++] = e;
-      else if (e.block == e.piece) *twin = e;
+      entry* twin = nullptr;
+      std::size_t again = 0;  // of most code there are several: of one call, of another one, and the piece alone
+      for (std::size_t i = 0; i != kept; ++i) {
+        if (twin == nullptr && same(found[i])) twin = &found[i];
+        again += found[i].piece == e.piece && found[i].block != explain::unmarked_key() ? 1 : 0;
+      }
+      if (twin != nullptr) {
+        if (e.block == e.piece) *twin = e;
+        continue;
+      }
+      if (again == 2 && e.block != explain::unmarked_key()) continue;
+      found[kept++] = e;
       if (kept == most) break;
     }
     found.resize(kept);
@@ -22871,9 +22878,10 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// What each piece of a block would take on the threads of one rank in the run in which the block is balanced: in each part of the run
-/// (balance_course) the threads that run it take equally long, and pieces between the same calls take equally long. Two walks through
-/// the records; 16 bytes per part, block, thread and place in the program. Not thread safe.
+/// What each piece of a block would take on the threads of one rank in the run in which the block is balanced: in each part of the
+/// run (balance_course) the threads that run it take equally long, and pieces between the same calls take equally long. What lies
+/// between two calls inside a region is balanced on its own if all of these threads pass the two calls: more work elsewhere would not
+/// make up for it. Two walks through the records; 24 bytes per part, block, thread and place in the program. Not thread safe.
 class balanced_time {
  public:
   /// Measures the rank's own course of each block in `blocks`, the blocks of the balanced questions in their order.
@@ -22907,7 +22915,7 @@ class balanced_time {
             c.pieces[p] += piece.parts;
             c.ranks[p] = 1;
             c.visits += piece.visits;
-            if (use* const u = places_[at.first + q].of(piece.place, most_places_)) u[p].add({piece.ns, piece.parts});
+            if (use* const u = places_[at.first + q].of(piece.place, most_places_)) u[p].add({piece.ns, piece.parts, 1});
           });
       for (std::size_t q = 0; q != blocks.size(); ++q) {
         balance_course& c = own_[at.first + q];
@@ -22949,14 +22957,18 @@ class balanced_time {
       const explain::balance_answer& b = blocks[q];
       own_[i].join(each);
       places_[i].join(each);
+      double mean_sum = 0;
       for (std::size_t p = 0; p != balance_course::parts; ++p) {
         const balance_course &all = courses_[q], &own = own_[i];
         const bool known = p < balance_course::parts / each && own.ns[p] > 0;
         const std::int64_t among = b.among > b.ranks ? b.among : std::max<std::int64_t>(1, all.ranks[p]);
         const double mean = known ? static_cast<double>(all.ns[p]) / static_cast<double>(among) : 0;
+        mean_sum += mean;
         factors_.push_back(known ? mean / static_cast<double>(own.ns[p]) : 1.0);
       }
-      places_[i].set_weights(longest_[q]);
+      const auto here_ns = static_cast<double>(own_ns(i / courses_.size(), q));
+      const bool shared = b.region && b.among <= b.ranks && here_ns > 0;  // each passes its calls, and none would begin to
+      places_[i].set_weights(longest_[q], balance_course::parts / each, shared ? b.ranks : 0, mean_sum, here_ns);
     }
   }
   /// The time of a location of this rank in a block.
@@ -22992,11 +23004,12 @@ class balanced_time {
     const use* const u = places.find(piece.place);
     const balance_course& own = own_[at.first + q];
     const double factor = factors_[(at.first + q) * balance_course::parts + p];
-    use usual{piece.ns, piece.parts};
-    if (factor > hardly_runs && !places.like_others(p)) usual = {own.ns[p], own.pieces[p]};
-    else if (factor > hardly_runs) usual = {core::nearest(static_cast<double>(own.ns[p]) * places.share_of(u, p)), 1};
+    use usual{piece.ns, piece.parts, 0};
+    if (factor > hardly_runs && !places.like_others(p)) usual = {own.ns[p], own.pieces[p], 0};
+    else if (factor > hardly_runs) usual = {core::nearest(static_cast<double>(own.ns[p]) * places.share_of(u, p)), 1, 0};
     else if (u != nullptr && u[p].pieces > 0) usual = u[p];
-    return piece.ns - core::nearest(static_cast<double>(usual.ns) * static_cast<double>(piece.parts) * factor /
+    const double like_others = factor > hardly_runs || u == nullptr ? 1 : places.scale_of(u, p);
+    return piece.ns - core::nearest(static_cast<double>(usual.ns) * static_cast<double>(piece.parts) * factor * like_others /
                                     static_cast<double>(std::max<std::int64_t>(1, usual.pieces)));
   }
 
@@ -23005,23 +23018,30 @@ class balanced_time {
 
   struct use {
     std::int64_t ns = 0, pieces = 0;
+    std::int64_t passes = 0;  ///< how often the thread went from the one call to the other
 
     void add(const use& u) noexcept {
       ns += u.ns;
       pieces += u.pieces;
+      passes += u.passes;
     }
   };
   struct place_time : use {
     core::stable_key place = 0;
+    std::int64_t threads = 0;  ///< that pass it
   };
   // The places at which all threads spend most time in a block. Sent between ranks as bytes.
   struct longest_places {
-    place_time all[8];
+    place_time all[16];
 
     void add(const place_time& t) noexcept {
       place_time* least = all;
       for (place_time& mine : all) {
-        if (mine.place == t.place) return mine.add(t);
+        if (mine.place == t.place) {
+          mine.add(t);
+          mine.threads += t.threads;
+          return;
+        }
         if (mine.ns < least->ns) least = &mine;
       }
       if (t.ns > least->ns) *least = t;
@@ -23049,14 +23069,17 @@ class balanced_time {
       for (std::size_t i = 0; i != keys_.size(); ++i) {
         place_time t;
         t.place = keys_[i];
+        t.threads = 1;
         for (std::size_t p = 0; p != balance_course::parts; ++p) t.add(uses_[i * balance_course::parts + p]);
         sums.add(t);
       }
     }
     /// Finds how long a piece takes at each place, as all threads together run it; after `join`. Nothing is known if this thread does not
-    /// pass those at which they spend most time.
-    void set_weights(const longest_places& sums) {
+    /// pass those at which they spend most time. `parts`: after `join`. `threads`: all that run the block, if a place that each of them
+    /// passes is balanced on its own; 0: none is. `then_ns`: the time of this thread in the block once balanced, of `now_ns`.
+    void set_weights(const longest_places& sums, std::size_t parts, std::int64_t threads, double then_ns, double now_ns) {
       weights_.assign(keys_.size(), 0);
+      scales_.assign(keys_.size(), 1);
       all_.assign(balance_course::parts, 0);
       std::int64_t all_ns = 0, known_ns = 0;
       for (const place_time& t : sums.all) {
@@ -23065,16 +23088,29 @@ class balanced_time {
         if (at == base::key_map::none || t.ns <= 0) continue;
         known_ns += t.ns;
         weights_[at] = static_cast<double>(t.ns) / static_cast<double>(std::max<std::int64_t>(1, t.pieces));
+        use own;
+        for (std::size_t p = 0; p != parts; ++p) own.add(uses_[at * balance_course::parts + p]);
+        if (threads <= 0 || t.threads < threads || own.ns <= 0) continue;
+        const double as_others = static_cast<double>(t.ns) * static_cast<double>(own.passes) / static_cast<double>(t.passes);
+        scales_[at] = as_others * now_ns / (then_ns * static_cast<double>(own.ns));
+        if (scales_[at] <= hardly_runs) continue;
+        for (std::size_t p = 0; p != parts; ++p) {  // what the pieces take now is no measure of them
+          use& u = uses_[at * balance_course::parts + p];
+          u.ns = core::nearest(static_cast<double>(own.ns) * static_cast<double>(u.pieces) / static_cast<double>(own.pieces));
+        }
       }
+      scale_parts(parts);
       if (2 * known_ns < all_ns) return;
       for (std::size_t i = 0; i != keys_.size(); ++i)
-        for (std::size_t p = 0; p != balance_course::parts; ++p)
+        for (std::size_t p = 0; p != parts; ++p)
           all_[p] += weights_[i] * static_cast<double>(uses_[i * balance_course::parts + p].pieces);
     }
+    /// What balancing does to the pieces at a place beyond what it does to the whole part. `u`: of `find`.
+    double scale_of(const use* u, std::size_t part) const noexcept { return scales_[place_of(u)] * in_parts_[part]; }
     bool like_others(std::size_t part) const noexcept { return all_[part] > 0; }
     /// The share of a piece in what the thread runs in a part. `u`: of `find`.
     double share_of(const use* u, std::size_t part) const noexcept {
-      return u != nullptr ? weights_[static_cast<std::size_t>(u - uses_.data()) / balance_course::parts] / all_[part] : 0;
+      return u != nullptr ? weights_[place_of(u)] / all_[part] : 0;
     }
     void join(std::size_t each) noexcept {
       for (std::size_t first = 0; first != uses_.size(); first += balance_course::parts) {
@@ -23087,10 +23123,28 @@ class balanced_time {
     }
 
    private:
+    // Finds by how much the scales change what the thread runs in each part, which is balanced.
+    void scale_parts(std::size_t parts) {
+      in_parts_.assign(balance_course::parts, 1);
+      for (std::size_t p = 0; p != parts; ++p) {
+        double of_part_ns = 0, scaled_ns = 0;
+        for (std::size_t i = 0; i != keys_.size(); ++i) {
+          const auto ns = static_cast<double>(uses_[i * balance_course::parts + p].ns);
+          of_part_ns += ns;
+          scaled_ns += ns * scales_[i];
+        }
+        if (scaled_ns > 0) in_parts_[p] = of_part_ns / scaled_ns;
+      }
+    }
+    std::size_t place_of(const use* u) const noexcept {
+      return static_cast<std::size_t>(u - uses_.data()) / balance_course::parts;
+    }
+
     base::key_map numbers_;
     base::pod_vector<core::stable_key> keys_;  ///< by place
     base::pod_vector<use> uses_;  ///< by place and part
     base::pod_vector<double> weights_;  ///< by place: time of a piece
+    base::pod_vector<double> scales_, in_parts_;  ///< by place, by part: the factors of `scale_of`
     base::pod_vector<double> all_;  ///< by part: of all pieces
   };
 
@@ -24085,7 +24139,8 @@ struct arrival {
   pattern why = pattern::late_sender;
   quality trust = quality::exact;
   std::uint16_t flags = 0;
-  std::uint16_t ready = 0;  ///< the part of the wait, in 1/65535, that the code after receives of ready messages would fill
+  std::uint16_t ready =
+      0;  ///< the part of the wait, in 1/65535, that the code after later receives would fill, of messages that had come
   std::uint32_t base_record = 0;  ///< with arrival_flag::based
 
   bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
@@ -26005,6 +26060,28 @@ class clock_pass {
 
 #endif
 
+// ---- whywait/base/any_of.hpp
+#ifndef WHYWAIT_BASE_ANY_OF_HPP
+#define WHYWAIT_BASE_ANY_OF_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace base {
+
+/// Whether `holds(element)` is true of an element of a range. Like std::any_of, which compiles to five functions for each condition.
+template <class Range, class Condition>
+bool any_of(const Range& all, const Condition& holds) {
+  for (const auto& element : all)
+    if (holds(element)) return true;
+  return false;
+}
+
+}  // namespace base
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/clocks/own_time.hpp
 #ifndef WHYWAIT_CLOCKS_OWN_TIME_HPP
 #define WHYWAIT_CLOCKS_OWN_TIME_HPP
@@ -26545,13 +26622,10 @@ class cost_pass {
           l.waits.push_back(k);
         }
         if (w.has(explain::arrival_flag::all)) {
-          const auto group = std::find_if(aligned.groups.begin(), aligned.groups.end(),
-                                          [&r](const alignment::time& g) { return g.key == r.comm; });
-          if (group != aligned.groups.end()) {
-            group->ns = w.need_ns;
-          } else {
-            aligned.groups.push_back({r.comm, w.need_ns});
-          }
+          std::size_t group = 0;
+          while (group != aligned.groups.size() && aligned.groups[group].key != r.comm) ++group;
+          if (group != aligned.groups.size()) aligned.groups[group].ns = w.need_ns;
+          else aligned.groups.push_back({r.comm, w.need_ns});
         }
       }
       l.time.end(go, go - adopted, room);
@@ -26574,7 +26648,7 @@ class cost_pass {
     explain::run_all_until_stuck(lanes_.size(), [&](std::size_t l) {
       return explain::run_until_stuck(lanes_[l].at, lane_events<std::remove_reference_t<Post>>{*this, lanes_[l], post});
     });
-    return std::all_of(lanes_.begin(), lanes_.end(), [](const lane& l) { return l.at == explain::progress::finished; });
+    return !base::any_of(lanes_, [](const lane& l) { return l.at != explain::progress::finished; });
   }
 
   /// Set in the first word of a message, which is a location. A stamp of the clock pass has another first word.
@@ -27550,7 +27624,7 @@ class arrival_rule {
     return core::nearest(static_cast<double>(records[index + 1].begin - (r.begin + r.duration)) * rank_->clock.ns_per_tick);
   }
 
-  // `code_ns`: after the receive. It could have run during waits for other messages if this one was ready then. `ordered`: not posted
+  // `code_ns`: after the receive. It could have run during waits for other messages since this one was ready. `ordered`: not posted
   // ahead.
   void check_order(const message_match* first, const message_match* last, std::int64_t code_ns, bool ordered) {
     for (const message_match* m = first; m != last; ++m) {
@@ -27561,10 +27635,12 @@ class arrival_rule {
         const bool wrong = late.sent_ns > m->partner.begin_ns, ready = late.half_ns >= m->partner.begin_ns;
         if (wrong && ordered) result_[late.at].flags |= arrival_flag::wrong_order;
         if (wrong && ready) result_[late.at].flags |= arrival_flag::other_ready;
-        // Where no code follows the late message, what follows the other one needs both.
-        const std::int64_t usable_ns = ready ? std::min(code_ns, code_after(result_[late.at].record)) : 0;
-        code_ns -= fill(result_[late.at].ready, usable_ns, 2 * (late.sent_ns - late.half_ns));
-        if (ready && result_[late.at].ready == all_of_wait) continue;
+        if (wrong) {  // where no code follows the late message, what follows the other one needs both
+          const std::int64_t wait_ns = 2 * (late.sent_ns - late.half_ns), since_ns = late.sent_ns - m->partner.begin_ns;
+          const std::int64_t usable_ns = std::min(std::min(code_ns, code_after(result_[late.at].record)), since_ns);
+          code_ns -= fill(result_[late.at].ready, usable_ns, wait_ns);
+        }
+        if (ready && result_[late.at].ready == all_of_wait) continue;  // nothing is left to find
         latest = std::max(latest, late.sent_ns);
         late_[kept++] = late;
       }
@@ -27575,11 +27651,10 @@ class arrival_rule {
 
   // Adds to the part of a wait that code fills. Returns how much of the code fits in.
   static std::int64_t fill(std::uint16_t& part, std::int64_t code_ns, std::int64_t wait_ns) noexcept {
-    const auto wait = static_cast<double>(wait_ns);
-    const std::int64_t room_ns = wait_ns - core::nearest(wait * part / all_of_wait), taken_ns = std::min(code_ns, room_ns);
+    const std::int64_t wait = std::min(wait_ns, std::int64_t{1} << 47);  // 39 hours: no product overflows
+    const std::int64_t room_ns = wait * (all_of_wait - part) / all_of_wait, taken_ns = std::min(code_ns, room_ns);
     if (taken_ns <= 0) return 0;
-    part = static_cast<std::uint16_t>(
-        taken_ns == room_ns ? all_of_wait : part + core::nearest(static_cast<double>(taken_ns) / wait * all_of_wait));
+    part = static_cast<std::uint16_t>(taken_ns == room_ns ? all_of_wait : part + taken_ns * all_of_wait / wait);
     return taken_ns;
   }
 
@@ -29314,10 +29389,8 @@ class wait_classes {
       ++sums.wrong_order_count;
       sums.wrong_order_ns += wait.wait_ns;
     }
-    if (wait.other_ready) {
-      sums.other_ready_ns += wait.wait_ns;
-      sums.ready_code_ns += core::nearest(static_cast<double>(wait.wait_ns) * wait.ready / 0xffff);
-    }
+    if (wait.other_ready) sums.other_ready_ns += wait.wait_ns;
+    if (wait.ready != 0) sums.ready_code_ns += core::nearest(static_cast<double>(wait.wait_ns) * wait.ready / 0xffff);
   }
 
   // Both lists usually have the same order, so that one walk through the terms suffices. Each block has one term for
@@ -32429,28 +32502,6 @@ class thread_waits {
 
 #endif
 
-// ---- whywait/base/any_of.hpp
-#ifndef WHYWAIT_BASE_ANY_OF_HPP
-#define WHYWAIT_BASE_ANY_OF_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace base {
-
-/// Whether `holds(element)` is true of an element of a range. Like std::any_of, which compiles to five functions for each condition.
-template <class Range, class Condition>
-bool any_of(const Range& all, const Condition& holds) {
-  for (const auto& element : all)
-    if (holds(element)) return true;
-  return false;
-}
-
-}  // namespace base
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/explain/merging.hpp
 #ifndef WHYWAIT_EXPLAIN_MERGING_HPP
 #define WHYWAIT_EXPLAIN_MERGING_HPP
@@ -33037,12 +33088,14 @@ inline base::pod_vector<std::uint32_t> ask_further_speeds(base::vector<explain::
   base::pod_vector<std::uint32_t> numbers;
   const auto ask = [&](core::stable_key block) {
     for (const double factor : {0.0, 0.25, 0.5, 0.75}) {
-      const auto known = std::find_if(questions.begin(), questions.end(), [&](const explain::what_if& q) {
-        const explain::change& c = q.changes[0];
-        return q.changes.size() == 1 && c.block == block && c.factor == factor && c.balanced < 0 && !c.sends_first;
-      });
-      numbers.push_back(static_cast<std::uint32_t>(known - questions.begin()));
-      if (known != questions.end()) continue;
+      std::size_t known = 0;
+      for (; known != questions.size(); ++known) {
+        const explain::change& c = questions[known].changes[0];
+        if (questions[known].changes.size() == 1 && c.block == block && c.factor == factor && c.balanced < 0 && !c.sends_first)
+          break;
+      }
+      numbers.push_back(static_cast<std::uint32_t>(known));
+      if (known != questions.size()) continue;
       questions.emplace_back();
       questions.back().changes.push_back({block, factor});
     }
@@ -36842,6 +36895,7 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     return c.ns - std::min(std::max<std::int64_t>(0, delay_ns), c.ns);
   };
   std::size_t end = 0;
+  std::int64_t main_ns = 0;
   do {  // one thread after the other; the first one also if it has no code
     code_table of_thread;
     const std::size_t begin = end;
@@ -36854,6 +36908,7 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
       ran_ns += ran_ns_of(code[end]);
     }
     const bool main = whole.thread == 0;
+    if (main) main_ns = whole.ns;
     const auto enter = [&](const rank_code& c) {
       code_use u;
       u.block = c.block;
@@ -36878,7 +36933,12 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     of_thread.whole.ran_ns = of_thread.whole.most_ran_ns = ran_ns;
     out.merge(of_thread);
   } while (end < code.size());
-  if (processor.process_ns > 0) out.whole.ran_ns = std::min(out.whole.ns, processor.process_ns);
+  if (processor.process_ns >
+      0) {  // no thread had a processor for longer than its code takes; the main one spins in MPI as well
+    const std::int64_t main_ran_ns = std::min(main_ns - std::min(main_ns, processor.own_delay_ns), processor.ran_ns);
+    const std::int64_t others_ran_ns = std::max<std::int64_t>(0, processor.process_ns - processor.ran_ns);
+    out.whole.ran_ns = main_ran_ns + std::min(out.whole.ns - main_ns, others_ran_ns);
+  }
   return out;
 }
 
@@ -36986,11 +37046,13 @@ struct code_spread {
       return out;
     }
     out.above_mean_ns = std::min(out.above_mean_ns, own_ns);
-    out.lead = others < 0.05 * most                                                                ? "alone"
+    const double units = use->counting_ranks == use->ranks ? ratio(use->work, use->most_work) : 0;
+    const bool as_much = units > 0 && 5 * units < out.ratio;  // the others do such work as well, faster
+    out.lead = others < 0.05 * most && !as_much                                                    ? "alone"
                : 2 * use->ranks <= ranks && most * use->ranks < 1.1 * static_cast<double>(use->ns) ? "few"
                : most - static_cast<double>(use->second_ns) >= 0.5 * excess                        ? "one"
                                                                                                    : "several";
-    if (use->counting_ranks == use->ranks) out.units_ratio = ratio(use->work, use->most_work);
+    out.units_ratio = units;
     out.visits_ratio = ratio(use->visits, use->most_visits);
     const auto part = [&](double of) { return of > 0 && out.ratio > 1 ? (of - 1) / (out.ratio - 1) : 0; };
     if (out.units_ratio > 0)
@@ -37242,6 +37304,23 @@ class saving_bounds {
         return 2 * std::max<std::int64_t>(0, a.saving_ns);
     return INT64_MAX / 4;
   }
+  /// By taking messages as they come: the code that could run meanwhile, on each of the `waiting` ranks, and no more than another order of
+  /// calls saves.
+  std::int64_t by_arrival(const explain::explanation& e, std::size_t waiting) const noexcept {
+    return std::min(e.ready_code_ns / static_cast<std::int64_t>(std::max<std::size_t>(1, waiting)), by_order(e.why));
+  }
+  /// By letting two sides work at once that wait for each other in two calls: no more than the side runs that runs less while the other one
+  /// waits. A rank that only hands out work runs nothing.
+  std::int64_t by_overlap(core::stable_key one, core::stable_key other) const noexcept {
+    std::int64_t ran_ns[2] = {};
+    for (const explain::explanation& e : found_.waits)
+      for (const explain::residual_term& t : e.residual) {
+        const bool code = program_.code == nullptr || program_.code->find(t.block) != nullptr;  // not time inside a call
+        if (code && (e.operation == one || e.operation == other))
+          ran_ns[e.operation == one ? 0 : 1] += std::max<std::int64_t>(0, t.total_ns - t.inherited_ns);
+      }
+    return std::min(ran_ns[0], ran_ns[1]);
+  }
   /// Whether the usual change is to spread work over the ranks; otherwise it is to call something earlier.
   static bool spreads_work(explain::pattern why) noexcept {
     using explain::pattern;
@@ -37360,7 +37439,7 @@ constexpr double far_from = 1.3, far_more = 3;  ///< times as much: more than ne
 /// between let messages pass, and threads that are awaited to their end are known to run it; an earlier send may be impossible.
 inline double more_than_known(const rules::finding& f) noexcept {
   if (f.problem == "join" || f.problem == "wait_for_progress") return far_from;
-  return f.problem == "late_sender" ? 2 : far_more;
+  return f.problem == "late_sender" ? 1.5 : far_more;
 }
 /// Whether another order of calls helps without another division of the work.
 inline bool is_of_order(const rules::finding& f) noexcept {
@@ -37438,6 +37517,12 @@ inline bool computes_more(const explain::balance_answer& b, const rules::evaluat
   return !base::any_of(said.whole, [&](const rules::evaluation::whole_time& w) {
     return w.rank == b.rank && w.thread == b.thread && 2 * w.above_mean_ns < excess_ns;
   });
+}
+
+/// Whether both are about code that one thread runs before a call, after two calls in one line: it waited in one of them, or not.
+[[gnu::noinline]] inline bool are_of_one_call(const verdict_entry& a, const verdict_entry& b) noexcept {
+  return a.divided && b.divided && a.kind == "between" && b.kind == "between" && a.rank == b.rank && a.thread == b.thread &&
+         a.where == b.where && a.from && b.from && a.from->file == b.from->file && a.from->line == b.from->line;
 }
 
 /// Whether a rank deals most visits of a block to the ranks that ask first, or runs it itself for each of them.
@@ -37547,22 +37632,17 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     v.after = b.after;
     v.before = b.before;
     v.piece = b.piece;
-    // Code that one thread runs before a call, after two calls in one line: the thread waited in one of them, or not.
-    const auto of_one_call = [&v, &b, divided, unmarked](const verdict_entry& x) {
-      return divided && unmarked && x.divided && x.rank == b.rank && x.thread == b.thread && x.where == v.where && x.from &&
-             v.from && x.from->file == v.from->file && x.from->line == v.from->line;
-    };
-    const auto same = [&v, &of_one_call](const verdict_entry& x) {
-      // of the code after, or before, the same call
-      const bool part =
-          ((x.after || v.after) && x.from && v.from && *x.from == *v.from) || ((x.before || v.before) && x.where == v.where);
-      return part || (x.block == v.block && x.where.line == v.where.line) || of_one_call(x);
-    };
-    const bool again = base::any_of(all, same);
-    if (again && !divided) continue;
     v.rank = b.rank;
     v.thread = b.thread;
     v.divided = divided;
+    const auto same = [&v](const verdict_entry& x) {
+      // of the code after, or before, the same call
+      const bool part =
+          ((x.after || v.after) && x.from && v.from && *x.from == *v.from) || ((x.before || v.before) && x.where == v.where);
+      return part || (x.block == v.block && x.where.line == v.where.line) || are_of_one_call(x, v);
+    };
+    const bool again = base::any_of(all, same);
+    if (again && !divided) continue;
     v.ratio = divided ? 0 : slow_ratio(b);
     if ((v.ratio > 0 && v.ratio < (is_dealt(b, dealt) ? far_from : least_ratio)) || rule_replaces(b, found, said)) continue;
     // Threads take the work as they come: no thread is slow. Where others wait for it longer than for one slow thread, the slow one
@@ -37624,7 +37704,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
       continue;
     }
     for (verdict_entry& x : all) {  // code that the compiler has in several places, such as an inlined function
-      if (x.claim != v.claim && !of_one_call(x)) continue;
+      if (x.claim != v.claim && !are_of_one_call(x, v)) continue;
       const std::int64_t divided_ns = base::ranks_are_threads() ? said.most_divided_ns : most_divided_ns(found, said);
       const double most = divided ? base::seconds_of(divided_ns) : run;
       x.saving_seconds = std::min({run, most, x.saving_seconds + v.saving_seconds});
@@ -40281,7 +40361,7 @@ class fact_maker {
     w.set("mean", e.count > 0 ? seconds(e.wait_ns) / static_cast<double>(e.count) : 0.0);
     w.set("share", ratio(e.wait_ns, found_.location_ns)).set("share_of_waiting", ratio(e.wait_ns, found_.waiting_ns));
     w.set("wrong_order_count", e.wrong_order_count).time("wrong_order_duration", e.wrong_order_ns);
-    w.time("other_ready_duration", e.other_ready_ns).time("other_ready_code", e.ready_code_ns);
+    w.time("other_ready_duration", e.other_ready_ns).time("as_they_come", bounds_.by_arrival(e, waiting_count));
     if (const explain::removed_call& r = found_.removal; r.site == e.operation && e.why == explain::pattern::wait_at_barrier)
       w.set("without_known", true)
           .time("without_saving", r.saving_ns)
@@ -40289,7 +40369,7 @@ class fact_maker {
     if (const explain::turn_taking& t = found_.turns; t.one != 0 && (t.one == e.operation || t.other == e.operation)) {
       const std::string one = detail::call_of(names_.place(t.one)), other = detail::call_of(names_.place(t.other));
       w.set("turns", one + " and " + other).set("turns_other", t.one == e.operation ? other : one);
-      w.time("turns_saving", t.saving_ns);
+      w.time("turns_saving", std::min(t.saving_ns, bounds_.by_overlap(t.one, t.other)));
     }
     w.time("indirect", e.inherited_wait_ns()).time("unexplained", e.unexplained_ns);
     w.set("operation", detail::call_of(operation)).set("operation_call", base::printable(operation_call));
@@ -40896,7 +40976,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "waiting_ranks top top_kind top_unit top_place top_branch lead excess code_thread code_nouns earlier_sends "
        "earlier_ranks "
        "late_others because spread turns turns_other;"
-       "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration other_ready_code without_saving "
+       "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration as_they_come without_saving "
        "turns_saving "
        "indirect "
        "unexplained "
@@ -43581,7 +43661,8 @@ declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' 
            if(w.excess = 'core', "look at the machine under {w.code_thread}, not at the code: a slower core, one that another thread shares, memory of another node",
            if(w.excess = 'frequency', "look at the machine under {w.code_thread}, not at the code: frequency, temperature, a processor that is shared with another virtual machine",
            "find what makes a unit of work in " + if(w.top_kind = 'between', "that code", "{w.top}") + " slower on {w.code_thread}: other data, memory, a slower or shared core;
-            more even counts will not help"))))),
+            as long as it is slower, even counts are uneven work"
+           + if(w.balance_predicted, ": fewer of them there save {w.above_mean}", "")))))),
   duration = w.duration, saving = if(w.top_branch != '', w.above_mean, w.above_mean * w.ranks / max(1, w.ranks - 1)),
   predicted = w.top_branch != '' and w.balance_predicted );
 
@@ -43965,11 +44046,11 @@ declare problem for late_sender parameters (
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
 # would travel while all work. What that saves is known from the virtual clocks; at most, if ranks also wait until nonblocking sends are
 # done: where the library sends large messages only inside calls, they wait for each other's next call. Where evening out the work saves
-# clearly more, that is the problem.
+# far more, that is the problem.
 declare composite event send_after_work member ( wait as w )
   when w.pattern = 'late_sender' and w.lead = 'even' and w.earlier_share >= 2 % and w.earlier_in_turn >= 50 %
        and w.earlier_indirect <= 50 % and w.top_kind != 'waiting'
-       and (w.longer_share < 50 % or 1.25 * w.earlier_saving >= w.above_mean);
+       and (w.longer_share < 50 % or 2 * w.earlier_saving >= w.above_mean);
 declare problem for send_after_work parameters (
   name = "send_after_work",
   instead_of = "late_sender, serialised_pipeline, slow_block, work_in_turn",
@@ -44014,17 +44095,17 @@ declare problem for wait_for_progress parameters (
   saving = part * w.avoidable );
 
 declare composite event wrong_order member ( wait as w )
-  when w.pattern = 'late_sender' and w.other_ready_duration > 10 % * w.duration
+  when w.pattern = 'late_sender' and w.as_they_come > 10 % * w.duration / max(1, w.waiting_ranks_count)
        and (w.operation_call = 'MPI_Recv' or w.operation_call = 'MPI_Recv_c' or w.operation_call = 'MPI_Wait');
 declare problem for wrong_order parameters (
   name = "wrong_order",
-  description = "Messages are received in another order than sent: during {percent(w.other_ready_duration / w.duration)} of this
-                 wait one that is received later lay ready.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others} while messages that are received later lay ready: taking them as they come, if possible,",
+  description = "Messages are received in another order than sent: for {percent(w.as_they_come * max(1, w.waiting_ranks_count) / w.duration)} of
+                 this wait there was work for ones that are received later and had come.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others} while others had come that are received later: taking them as they come, if possible,",
   advice = if(w.nonblocking, "call MPI_Waitany for all of these messages instead of {w.operation}, and go on with the one that is there",
               "receive in the order of sending: post all receives with MPI_Irecv ahead of {w.operation} and take them as they come
             (MPI_Waitany)"),
-  duration = w.other_ready_duration, saving = w.other_ready_code / max(1, w.waiting_ranks_count) );
+  duration = w.as_they_come * max(1, w.waiting_ranks_count), saving = w.as_they_come );
 
 # The late rank was itself held up by others for most of the wait: each rank starts when the one before it has ended.
 # Where one rank has more to do than the others (uneven_work), or all of it, that is the cause. If all wait for one another in a circle, the run
@@ -53907,11 +53988,12 @@ inline std::string transfer_words(const result& r) {
   std::string call;
   for (const critical_entry& c : r.ledger.critical_path)
     if (call.empty() && c.kind == "call") call = brief_call_text(c.where);
-  const bool of_mpi = call.compare(0, 4, "MPI_") == 0;
+  const bool of_mpi = call.compare(0, 4, "MPI_") == 0, inside = !of_mpi && !call.empty();
+  const std::string_view named = call;
   return base::joined({base::percent(share), " of ", explained_whole(r.run), " (", base::duration(share * r.ledger.seconds),
-                       ") is not waiting but ", of_mpi || call.empty() ? "" : "time inside " + call + ", ", "transfer (",
-                       base::memory(bytes_sent(r, true)), " sent) or time of the MPI library itself",
-                       of_mpi ? ", above all in " + call : ""});
+                       ") is not waiting but ", inside ? "time inside " : "", inside ? named : "",
+                       inside ? ", transfer (" : "transfer (", base::memory(bytes_sent(r, true)),
+                       " sent) or time of the MPI library itself", of_mpi ? ", above all in " : "", of_mpi ? named : ""});
 }
 
 /// "in the whole run 32 to 38 % of rank time is waiting, if parts that were not recorded are like those beside them"; empty without
@@ -53994,16 +54076,16 @@ inline std::string sentence(const result& r, const verdict_entry& v) {
   const saving_range s = range_of(r, v);
   const std::string low = base::duration(s.low, 2), high = base::duration(s.high, 2);
   const bool at_most = !v.predicted || s.low < detail::least_share * r.run.explained_seconds();
-  const bool differ = !at_most && low != high && !(v.at_least && s.high - s.low < 0.05 * s.high), range = differ && !v.at_least;
+  const bool differ = !at_most && low != high && !(v.at_least && s.high - s.low < 0.05 * s.high);
   const char* const bound = at_most             ? (v.at_least ? "about" : "up to")
                             : v.at_least        ? "at least"
                             : v.problem.empty() ? "about"
                                                 : predicted_words(r);
   const bool partly = r.run.partly_explained();
   return base::joined(
-      {v.claim, " would shorten the run by ", range ? low : bound, range ? " to " : " ", range || at_most ? high : low,
-       differ && v.at_least ? ", perhaps " + high + " or more," : "", partly ? " of the " : " of ",
-       base::duration(r.run.explained_seconds(), 2), partly ? " that are explained" : "",
+      {v.claim, " would shorten the run by ", differ ? low : bound, differ ? " to " : " ", differ || at_most ? high : low,
+       differ && v.at_least ? " or more" : "", partly ? " of the " : " of ", base::duration(r.run.explained_seconds(), 2),
+       partly ? " that are explained" : "",
        differ && !saves_more(r) ? " (more ranks than processors: copies at the same time may take longer)" : ""});
 }
 
@@ -62943,9 +63025,10 @@ inline final_timeline finish_timeline(mpi::state& process, epoch& now) {
   out.origin_ns = origin == INT64_MIN ? 0 : -origin;
   out.least_ns = lines.least_duration(most_trace_lines);
   const std::size_t before = out.slices.size();
-  const std::int64_t least_ns = out.least_ns;
-  const auto is_short = [least_ns](const reports::trace_slice& s) { return s.end_ns - s.begin_ns < least_ns; };
-  out.slices.erase(std::remove_if(out.slices.begin(), out.slices.end(), is_short), out.slices.end());
+  std::size_t kept = 0;
+  for (const reports::trace_slice& s : out.slices)
+    if (s.end_ns - s.begin_ns >= out.least_ns) out.slices[kept++] = s;
+  out.slices.erase(out.slices.begin() + static_cast<std::ptrdiff_t>(kept), out.slices.end());
   std::uint64_t counts[] = {before - out.slices.size(), store.lost()};
   all.all_reduce(counts, 2, MPI_UINT64_T, MPI_SUM);
   out.left_out = counts[0];

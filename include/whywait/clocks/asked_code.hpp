@@ -20,8 +20,8 @@ namespace clocks {
 
 /// Code of one block between two calls.
 struct piece_of_code {
-  core::stable_key
-      place;  ///< the same for visits of a block between the same two calls, of joined code between calls in the same two lines
+  /// The same for visits of a block between the same two calls, of joined code between calls in the same two lines.
+  core::stable_key place;
   std::int64_t visits;  ///< that begin here
   std::int64_t parts;  ///< visits of marked code of which a part lies here; of unmarked code `visits`
   std::int64_t ns;

@@ -23,9 +23,10 @@ namespace whywait {
 inline namespace v0 {
 namespace clocks {
 
-/// What each piece of a block would take on the threads of one rank in the run in which the block is balanced: in each part of the run
-/// (balance_course) the threads that run it take equally long, and pieces between the same calls take equally long. Two walks through
-/// the records; 16 bytes per part, block, thread and place in the program. Not thread safe.
+/// What each piece of a block would take on the threads of one rank in the run in which the block is balanced: in each part of the
+/// run (balance_course) the threads that run it take equally long, and pieces between the same calls take equally long. What lies
+/// between two calls inside a region is balanced on its own if all of these threads pass the two calls: more work elsewhere would not
+/// make up for it. Two walks through the records; 24 bytes per part, block, thread and place in the program. Not thread safe.
 class balanced_time {
  public:
   /// Measures the rank's own course of each block in `blocks`, the blocks of the balanced questions in their order.
@@ -59,7 +60,7 @@ class balanced_time {
             c.pieces[p] += piece.parts;
             c.ranks[p] = 1;
             c.visits += piece.visits;
-            if (use* const u = places_[at.first + q].of(piece.place, most_places_)) u[p].add({piece.ns, piece.parts});
+            if (use* const u = places_[at.first + q].of(piece.place, most_places_)) u[p].add({piece.ns, piece.parts, 1});
           });
       for (std::size_t q = 0; q != blocks.size(); ++q) {
         balance_course& c = own_[at.first + q];
@@ -101,14 +102,18 @@ class balanced_time {
       const explain::balance_answer& b = blocks[q];
       own_[i].join(each);
       places_[i].join(each);
+      double mean_sum = 0;
       for (std::size_t p = 0; p != balance_course::parts; ++p) {
         const balance_course &all = courses_[q], &own = own_[i];
         const bool known = p < balance_course::parts / each && own.ns[p] > 0;
         const std::int64_t among = b.among > b.ranks ? b.among : std::max<std::int64_t>(1, all.ranks[p]);
         const double mean = known ? static_cast<double>(all.ns[p]) / static_cast<double>(among) : 0;
+        mean_sum += mean;
         factors_.push_back(known ? mean / static_cast<double>(own.ns[p]) : 1.0);
       }
-      places_[i].set_weights(longest_[q]);
+      const auto here_ns = static_cast<double>(own_ns(i / courses_.size(), q));
+      const bool shared = b.region && b.among <= b.ranks && here_ns > 0;  // each passes its calls, and none would begin to
+      places_[i].set_weights(longest_[q], balance_course::parts / each, shared ? b.ranks : 0, mean_sum, here_ns);
     }
   }
   /// The time of a location of this rank in a block.
@@ -144,11 +149,12 @@ class balanced_time {
     const use* const u = places.find(piece.place);
     const balance_course& own = own_[at.first + q];
     const double factor = factors_[(at.first + q) * balance_course::parts + p];
-    use usual{piece.ns, piece.parts};
-    if (factor > hardly_runs && !places.like_others(p)) usual = {own.ns[p], own.pieces[p]};
-    else if (factor > hardly_runs) usual = {core::nearest(static_cast<double>(own.ns[p]) * places.share_of(u, p)), 1};
+    use usual{piece.ns, piece.parts, 0};
+    if (factor > hardly_runs && !places.like_others(p)) usual = {own.ns[p], own.pieces[p], 0};
+    else if (factor > hardly_runs) usual = {core::nearest(static_cast<double>(own.ns[p]) * places.share_of(u, p)), 1, 0};
     else if (u != nullptr && u[p].pieces > 0) usual = u[p];
-    return piece.ns - core::nearest(static_cast<double>(usual.ns) * static_cast<double>(piece.parts) * factor /
+    const double like_others = factor > hardly_runs || u == nullptr ? 1 : places.scale_of(u, p);
+    return piece.ns - core::nearest(static_cast<double>(usual.ns) * static_cast<double>(piece.parts) * factor * like_others /
                                     static_cast<double>(std::max<std::int64_t>(1, usual.pieces)));
   }
 
@@ -157,23 +163,30 @@ class balanced_time {
 
   struct use {
     std::int64_t ns = 0, pieces = 0;
+    std::int64_t passes = 0;  ///< how often the thread went from the one call to the other
 
     void add(const use& u) noexcept {
       ns += u.ns;
       pieces += u.pieces;
+      passes += u.passes;
     }
   };
   struct place_time : use {
     core::stable_key place = 0;
+    std::int64_t threads = 0;  ///< that pass it
   };
   // The places at which all threads spend most time in a block. Sent between ranks as bytes.
   struct longest_places {
-    place_time all[8];
+    place_time all[16];
 
     void add(const place_time& t) noexcept {
       place_time* least = all;
       for (place_time& mine : all) {
-        if (mine.place == t.place) return mine.add(t);
+        if (mine.place == t.place) {
+          mine.add(t);
+          mine.threads += t.threads;
+          return;
+        }
         if (mine.ns < least->ns) least = &mine;
       }
       if (t.ns > least->ns) *least = t;
@@ -201,14 +214,17 @@ class balanced_time {
       for (std::size_t i = 0; i != keys_.size(); ++i) {
         place_time t;
         t.place = keys_[i];
+        t.threads = 1;
         for (std::size_t p = 0; p != balance_course::parts; ++p) t.add(uses_[i * balance_course::parts + p]);
         sums.add(t);
       }
     }
     /// Finds how long a piece takes at each place, as all threads together run it; after `join`. Nothing is known if this thread does not
-    /// pass those at which they spend most time.
-    void set_weights(const longest_places& sums) {
+    /// pass those at which they spend most time. `parts`: after `join`. `threads`: all that run the block, if a place that each of them
+    /// passes is balanced on its own; 0: none is. `then_ns`: the time of this thread in the block once balanced, of `now_ns`.
+    void set_weights(const longest_places& sums, std::size_t parts, std::int64_t threads, double then_ns, double now_ns) {
       weights_.assign(keys_.size(), 0);
+      scales_.assign(keys_.size(), 1);
       all_.assign(balance_course::parts, 0);
       std::int64_t all_ns = 0, known_ns = 0;
       for (const place_time& t : sums.all) {
@@ -217,16 +233,29 @@ class balanced_time {
         if (at == base::key_map::none || t.ns <= 0) continue;
         known_ns += t.ns;
         weights_[at] = static_cast<double>(t.ns) / static_cast<double>(std::max<std::int64_t>(1, t.pieces));
+        use own;
+        for (std::size_t p = 0; p != parts; ++p) own.add(uses_[at * balance_course::parts + p]);
+        if (threads <= 0 || t.threads < threads || own.ns <= 0) continue;
+        const double as_others = static_cast<double>(t.ns) * static_cast<double>(own.passes) / static_cast<double>(t.passes);
+        scales_[at] = as_others * now_ns / (then_ns * static_cast<double>(own.ns));
+        if (scales_[at] <= hardly_runs) continue;
+        for (std::size_t p = 0; p != parts; ++p) {  // what the pieces take now is no measure of them
+          use& u = uses_[at * balance_course::parts + p];
+          u.ns = core::nearest(static_cast<double>(own.ns) * static_cast<double>(u.pieces) / static_cast<double>(own.pieces));
+        }
       }
+      scale_parts(parts);
       if (2 * known_ns < all_ns) return;
       for (std::size_t i = 0; i != keys_.size(); ++i)
-        for (std::size_t p = 0; p != balance_course::parts; ++p)
+        for (std::size_t p = 0; p != parts; ++p)
           all_[p] += weights_[i] * static_cast<double>(uses_[i * balance_course::parts + p].pieces);
     }
+    /// What balancing does to the pieces at a place beyond what it does to the whole part. `u`: of `find`.
+    double scale_of(const use* u, std::size_t part) const noexcept { return scales_[place_of(u)] * in_parts_[part]; }
     bool like_others(std::size_t part) const noexcept { return all_[part] > 0; }
     /// The share of a piece in what the thread runs in a part. `u`: of `find`.
     double share_of(const use* u, std::size_t part) const noexcept {
-      return u != nullptr ? weights_[static_cast<std::size_t>(u - uses_.data()) / balance_course::parts] / all_[part] : 0;
+      return u != nullptr ? weights_[place_of(u)] / all_[part] : 0;
     }
     void join(std::size_t each) noexcept {
       for (std::size_t first = 0; first != uses_.size(); first += balance_course::parts) {
@@ -239,10 +268,28 @@ class balanced_time {
     }
 
    private:
+    // Finds by how much the scales change what the thread runs in each part, which is balanced.
+    void scale_parts(std::size_t parts) {
+      in_parts_.assign(balance_course::parts, 1);
+      for (std::size_t p = 0; p != parts; ++p) {
+        double of_part_ns = 0, scaled_ns = 0;
+        for (std::size_t i = 0; i != keys_.size(); ++i) {
+          const auto ns = static_cast<double>(uses_[i * balance_course::parts + p].ns);
+          of_part_ns += ns;
+          scaled_ns += ns * scales_[i];
+        }
+        if (scaled_ns > 0) in_parts_[p] = of_part_ns / scaled_ns;
+      }
+    }
+    std::size_t place_of(const use* u) const noexcept {
+      return static_cast<std::size_t>(u - uses_.data()) / balance_course::parts;
+    }
+
     base::key_map numbers_;
     base::pod_vector<core::stable_key> keys_;  ///< by place
     base::pod_vector<use> uses_;  ///< by place and part
     base::pod_vector<double> weights_;  ///< by place: time of a piece
+    base::pod_vector<double> scales_, in_parts_;  ///< by place, by part: the factors of `scale_of`
     base::pod_vector<double> all_;  ///< by part: of all pieces
   };
 

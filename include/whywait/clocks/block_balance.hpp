@@ -87,16 +87,23 @@ class block_balance {
     for (entry& e : found) {
       if (e.pieces > 1) e.piece = most_uneven(e);
       if (is_even_in_phase(e)) continue;
-      std::size_t again = 0;  // of most code there are several: of one call, of another one, and the piece alone
-      for (std::size_t i = 0; i != kept; ++i)
-        again += found[i].piece == e.piece && found[i].block != explain::unmarked_key() ? 1 : 0;
-      if (again == 2 && e.block != explain::unmarked_key()) continue;
       const auto same = [&e](const entry& x) {
-        return x.piece == e.piece && x.ranks == e.ranks && 50 * std::max(x.sum_ns - e.sum_ns, e.sum_ns - x.sum_ns) <= e.sum_ns;
+        // Others hardly run it, and are no reason to balance it.
+        const bool as_many = x.ranks == e.ranks || (x.ranks > 1 && e.ranks > 1 && 2 * excess(e) >= excess(x));
+        return x.piece == e.piece && as_many && 50 * std::max(x.sum_ns - e.sum_ns, e.sum_ns - x.sum_ns) <= e.sum_ns;
       };
-      const auto end = found.begin() + static_cast<std::ptrdiff_t>(kept), twin = std::find_if(found.begin(), end, same);
-      if (twin == end) found[kept++] = e;
-      else if (e.block == e.piece) *twin = e;
+      entry* twin = nullptr;
+      std::size_t again = 0;  // of most code there are several: of one call, of another one, and the piece alone
+      for (std::size_t i = 0; i != kept; ++i) {
+        if (twin == nullptr && same(found[i])) twin = &found[i];
+        again += found[i].piece == e.piece && found[i].block != explain::unmarked_key() ? 1 : 0;
+      }
+      if (twin != nullptr) {
+        if (e.block == e.piece) *twin = e;
+        continue;
+      }
+      if (again == 2 && e.block != explain::unmarked_key()) continue;
+      found[kept++] = e;
       if (kept == most) break;
     }
     found.resize(kept);

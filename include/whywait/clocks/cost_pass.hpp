@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_CLOCKS_COST_PASS_HPP
 #define WHYWAIT_CLOCKS_COST_PASS_HPP
 
+#include <whywait/base/any_of.hpp>
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
@@ -99,13 +100,10 @@ class cost_pass {
           l.waits.push_back(k);
         }
         if (w.has(explain::arrival_flag::all)) {
-          const auto group = std::find_if(aligned.groups.begin(), aligned.groups.end(),
-                                          [&r](const alignment::time& g) { return g.key == r.comm; });
-          if (group != aligned.groups.end()) {
-            group->ns = w.need_ns;
-          } else {
-            aligned.groups.push_back({r.comm, w.need_ns});
-          }
+          std::size_t group = 0;
+          while (group != aligned.groups.size() && aligned.groups[group].key != r.comm) ++group;
+          if (group != aligned.groups.size()) aligned.groups[group].ns = w.need_ns;
+          else aligned.groups.push_back({r.comm, w.need_ns});
         }
       }
       l.time.end(go, go - adopted, room);
@@ -128,7 +126,7 @@ class cost_pass {
     explain::run_all_until_stuck(lanes_.size(), [&](std::size_t l) {
       return explain::run_until_stuck(lanes_[l].at, lane_events<std::remove_reference_t<Post>>{*this, lanes_[l], post});
     });
-    return std::all_of(lanes_.begin(), lanes_.end(), [](const lane& l) { return l.at == explain::progress::finished; });
+    return !base::any_of(lanes_, [](const lane& l) { return l.at != explain::progress::finished; });
   }
 
   /// Set in the first word of a message, which is a location. A stamp of the clock pass has another first word.

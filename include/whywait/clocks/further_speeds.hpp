@@ -89,12 +89,14 @@ inline base::pod_vector<std::uint32_t> ask_further_speeds(base::vector<explain::
   base::pod_vector<std::uint32_t> numbers;
   const auto ask = [&](core::stable_key block) {
     for (const double factor : {0.0, 0.25, 0.5, 0.75}) {
-      const auto known = std::find_if(questions.begin(), questions.end(), [&](const explain::what_if& q) {
-        const explain::change& c = q.changes[0];
-        return q.changes.size() == 1 && c.block == block && c.factor == factor && c.balanced < 0 && !c.sends_first;
-      });
-      numbers.push_back(static_cast<std::uint32_t>(known - questions.begin()));
-      if (known != questions.end()) continue;
+      std::size_t known = 0;
+      for (; known != questions.size(); ++known) {
+        const explain::change& c = questions[known].changes[0];
+        if (questions[known].changes.size() == 1 && c.block == block && c.factor == factor && c.balanced < 0 && !c.sends_first)
+          break;
+      }
+      numbers.push_back(static_cast<std::uint32_t>(known));
+      if (known != questions.size()) continue;
       questions.emplace_back();
       questions.back().changes.push_back({block, factor});
     }

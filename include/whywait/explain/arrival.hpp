@@ -83,7 +83,8 @@ struct arrival {
   pattern why = pattern::late_sender;
   quality trust = quality::exact;
   std::uint16_t flags = 0;
-  std::uint16_t ready = 0;  ///< the part of the wait, in 1/65535, that the code after receives of ready messages would fill
+  std::uint16_t ready =
+      0;  ///< the part of the wait, in 1/65535, that the code after later receives would fill, of messages that had come
   std::uint32_t base_record = 0;  ///< with arrival_flag::based
 
   bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }

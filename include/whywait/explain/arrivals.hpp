@@ -317,7 +317,7 @@ class arrival_rule {
     return core::nearest(static_cast<double>(records[index + 1].begin - (r.begin + r.duration)) * rank_->clock.ns_per_tick);
   }
 
-  // `code_ns`: after the receive. It could have run during waits for other messages if this one was ready then. `ordered`: not posted
+  // `code_ns`: after the receive. It could have run during waits for other messages since this one was ready. `ordered`: not posted
   // ahead.
   void check_order(const message_match* first, const message_match* last, std::int64_t code_ns, bool ordered) {
     for (const message_match* m = first; m != last; ++m) {
@@ -328,10 +328,12 @@ class arrival_rule {
         const bool wrong = late.sent_ns > m->partner.begin_ns, ready = late.half_ns >= m->partner.begin_ns;
         if (wrong && ordered) result_[late.at].flags |= arrival_flag::wrong_order;
         if (wrong && ready) result_[late.at].flags |= arrival_flag::other_ready;
-        // Where no code follows the late message, what follows the other one needs both.
-        const std::int64_t usable_ns = ready ? std::min(code_ns, code_after(result_[late.at].record)) : 0;
-        code_ns -= fill(result_[late.at].ready, usable_ns, 2 * (late.sent_ns - late.half_ns));
-        if (ready && result_[late.at].ready == all_of_wait) continue;
+        if (wrong) {  // where no code follows the late message, what follows the other one needs both
+          const std::int64_t wait_ns = 2 * (late.sent_ns - late.half_ns), since_ns = late.sent_ns - m->partner.begin_ns;
+          const std::int64_t usable_ns = std::min(std::min(code_ns, code_after(result_[late.at].record)), since_ns);
+          code_ns -= fill(result_[late.at].ready, usable_ns, wait_ns);
+        }
+        if (ready && result_[late.at].ready == all_of_wait) continue;  // nothing is left to find
         latest = std::max(latest, late.sent_ns);
         late_[kept++] = late;
       }
@@ -342,11 +344,10 @@ class arrival_rule {
 
   // Adds to the part of a wait that code fills. Returns how much of the code fits in.
   static std::int64_t fill(std::uint16_t& part, std::int64_t code_ns, std::int64_t wait_ns) noexcept {
-    const auto wait = static_cast<double>(wait_ns);
-    const std::int64_t room_ns = wait_ns - core::nearest(wait * part / all_of_wait), taken_ns = std::min(code_ns, room_ns);
+    const std::int64_t wait = std::min(wait_ns, std::int64_t{1} << 47);  // 39 hours: no product overflows
+    const std::int64_t room_ns = wait * (all_of_wait - part) / all_of_wait, taken_ns = std::min(code_ns, room_ns);
     if (taken_ns <= 0) return 0;
-    part = static_cast<std::uint16_t>(
-        taken_ns == room_ns ? all_of_wait : part + core::nearest(static_cast<double>(taken_ns) / wait * all_of_wait));
+    part = static_cast<std::uint16_t>(taken_ns == room_ns ? all_of_wait : part + taken_ns * all_of_wait / wait);
     return taken_ns;
   }
 

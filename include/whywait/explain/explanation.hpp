@@ -221,7 +221,7 @@ struct class_sums {
   std::int64_t wrong_order_ns = 0;
   std::int64_t other_ready_ns =
       0;  ///< for at least half of these waits another message lay ready, received or waited for later
-  std::int64_t ready_code_ns = 0;  ///< part of that: the code after the receives of such messages takes as long
+  std::int64_t ready_code_ns = 0;  ///< of the waits: the code after receives of messages that had come by then takes as long
   std::int64_t indirect_ns = 0;     ///< sum of inherited parts
   std::int64_t unexplained_ns = 0;  ///< below the threshold, clock violations, lost records
   std::int64_t first_ns = 0;        ///< shared time of the first wait: the canonical order of classes

@@ -155,10 +155,8 @@ class wait_classes {
       ++sums.wrong_order_count;
       sums.wrong_order_ns += wait.wait_ns;
     }
-    if (wait.other_ready) {
-      sums.other_ready_ns += wait.wait_ns;
-      sums.ready_code_ns += core::nearest(static_cast<double>(wait.wait_ns) * wait.ready / 0xffff);
-    }
+    if (wait.other_ready) sums.other_ready_ns += wait.wait_ns;
+    if (wait.ready != 0) sums.ready_code_ns += core::nearest(static_cast<double>(wait.wait_ns) * wait.ready / 0xffff);
   }
 
   // Both lists usually have the same order, so that one walk through the terms suffices. Each block has one term for

@@ -72,9 +72,10 @@ inline final_timeline finish_timeline(mpi::state& process, epoch& now) {
   out.origin_ns = origin == INT64_MIN ? 0 : -origin;
   out.least_ns = lines.least_duration(most_trace_lines);
   const std::size_t before = out.slices.size();
-  const std::int64_t least_ns = out.least_ns;
-  const auto is_short = [least_ns](const reports::trace_slice& s) { return s.end_ns - s.begin_ns < least_ns; };
-  out.slices.erase(std::remove_if(out.slices.begin(), out.slices.end(), is_short), out.slices.end());
+  std::size_t kept = 0;
+  for (const reports::trace_slice& s : out.slices)
+    if (s.end_ns - s.begin_ns >= out.least_ns) out.slices[kept++] = s;
+  out.slices.erase(out.slices.begin() + static_cast<std::ptrdiff_t>(kept), out.slices.end());
   std::uint64_t counts[] = {before - out.slices.size(), store.lost()};
   all.all_reduce(counts, 2, MPI_UINT64_T, MPI_SUM);
   out.left_out = counts[0];

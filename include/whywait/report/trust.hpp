@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace whywait {
@@ -245,11 +246,12 @@ inline std::string transfer_words(const result& r) {
   std::string call;
   for (const critical_entry& c : r.ledger.critical_path)
     if (call.empty() && c.kind == "call") call = brief_call_text(c.where);
-  const bool of_mpi = call.compare(0, 4, "MPI_") == 0;
+  const bool of_mpi = call.compare(0, 4, "MPI_") == 0, inside = !of_mpi && !call.empty();
+  const std::string_view named = call;
   return base::joined({base::percent(share), " of ", explained_whole(r.run), " (", base::duration(share * r.ledger.seconds),
-                       ") is not waiting but ", of_mpi || call.empty() ? "" : "time inside " + call + ", ", "transfer (",
-                       base::memory(bytes_sent(r, true)), " sent) or time of the MPI library itself",
-                       of_mpi ? ", above all in " + call : ""});
+                       ") is not waiting but ", inside ? "time inside " : "", inside ? named : "",
+                       inside ? ", transfer (" : "transfer (", base::memory(bytes_sent(r, true)),
+                       " sent) or time of the MPI library itself", of_mpi ? ", above all in " : "", of_mpi ? named : ""});
 }
 
 /// "in the whole run 32 to 38 % of rank time is waiting, if parts that were not recorded are like those beside them"; empty without
@@ -332,16 +334,16 @@ inline std::string sentence(const result& r, const verdict_entry& v) {
   const saving_range s = range_of(r, v);
   const std::string low = base::duration(s.low, 2), high = base::duration(s.high, 2);
   const bool at_most = !v.predicted || s.low < detail::least_share * r.run.explained_seconds();
-  const bool differ = !at_most && low != high && !(v.at_least && s.high - s.low < 0.05 * s.high), range = differ && !v.at_least;
+  const bool differ = !at_most && low != high && !(v.at_least && s.high - s.low < 0.05 * s.high);
   const char* const bound = at_most             ? (v.at_least ? "about" : "up to")
                             : v.at_least        ? "at least"
                             : v.problem.empty() ? "about"
                                                 : predicted_words(r);
   const bool partly = r.run.partly_explained();
   return base::joined(
-      {v.claim, " would shorten the run by ", range ? low : bound, range ? " to " : " ", range || at_most ? high : low,
-       differ && v.at_least ? ", perhaps " + high + " or more," : "", partly ? " of the " : " of ",
-       base::duration(r.run.explained_seconds(), 2), partly ? " that are explained" : "",
+      {v.claim, " would shorten the run by ", differ ? low : bound, differ ? " to " : " ", differ || at_most ? high : low,
+       differ && v.at_least ? " or more" : "", partly ? " of the " : " of ", base::duration(r.run.explained_seconds(), 2),
+       partly ? " that are explained" : "",
        differ && !saves_more(r) ? " (more ranks than processors: copies at the same time may take longer)" : ""});
 }
 

@@ -71,7 +71,7 @@ constexpr double far_from = 1.3, far_more = 3;  ///< times as much: more than ne
 /// between let messages pass, and threads that are awaited to their end are known to run it; an earlier send may be impossible.
 inline double more_than_known(const rules::finding& f) noexcept {
   if (f.problem == "join" || f.problem == "wait_for_progress") return far_from;
-  return f.problem == "late_sender" ? 2 : far_more;
+  return f.problem == "late_sender" ? 1.5 : far_more;
 }
 /// Whether another order of calls helps without another division of the work.
 inline bool is_of_order(const rules::finding& f) noexcept {
@@ -149,6 +149,12 @@ inline bool computes_more(const explain::balance_answer& b, const rules::evaluat
   return !base::any_of(said.whole, [&](const rules::evaluation::whole_time& w) {
     return w.rank == b.rank && w.thread == b.thread && 2 * w.above_mean_ns < excess_ns;
   });
+}
+
+/// Whether both are about code that one thread runs before a call, after two calls in one line: it waited in one of them, or not.
+[[gnu::noinline]] inline bool are_of_one_call(const verdict_entry& a, const verdict_entry& b) noexcept {
+  return a.divided && b.divided && a.kind == "between" && b.kind == "between" && a.rank == b.rank && a.thread == b.thread &&
+         a.where == b.where && a.from && b.from && a.from->file == b.from->file && a.from->line == b.from->line;
 }
 
 /// Whether a rank deals most visits of a block to the ranks that ask first, or runs it itself for each of them.
@@ -258,22 +264,17 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     v.after = b.after;
     v.before = b.before;
     v.piece = b.piece;
-    // Code that one thread runs before a call, after two calls in one line: the thread waited in one of them, or not.
-    const auto of_one_call = [&v, &b, divided, unmarked](const verdict_entry& x) {
-      return divided && unmarked && x.divided && x.rank == b.rank && x.thread == b.thread && x.where == v.where && x.from &&
-             v.from && x.from->file == v.from->file && x.from->line == v.from->line;
-    };
-    const auto same = [&v, &of_one_call](const verdict_entry& x) {
-      // of the code after, or before, the same call
-      const bool part =
-          ((x.after || v.after) && x.from && v.from && *x.from == *v.from) || ((x.before || v.before) && x.where == v.where);
-      return part || (x.block == v.block && x.where.line == v.where.line) || of_one_call(x);
-    };
-    const bool again = base::any_of(all, same);
-    if (again && !divided) continue;
     v.rank = b.rank;
     v.thread = b.thread;
     v.divided = divided;
+    const auto same = [&v](const verdict_entry& x) {
+      // of the code after, or before, the same call
+      const bool part =
+          ((x.after || v.after) && x.from && v.from && *x.from == *v.from) || ((x.before || v.before) && x.where == v.where);
+      return part || (x.block == v.block && x.where.line == v.where.line) || are_of_one_call(x, v);
+    };
+    const bool again = base::any_of(all, same);
+    if (again && !divided) continue;
     v.ratio = divided ? 0 : slow_ratio(b);
     if ((v.ratio > 0 && v.ratio < (is_dealt(b, dealt) ? far_from : least_ratio)) || rule_replaces(b, found, said)) continue;
     // Threads take the work as they come: no thread is slow. Where others wait for it longer than for one slow thread, the slow one
@@ -335,7 +336,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
       continue;
     }
     for (verdict_entry& x : all) {  // code that the compiler has in several places, such as an inlined function
-      if (x.claim != v.claim && !of_one_call(x)) continue;
+      if (x.claim != v.claim && !are_of_one_call(x, v)) continue;
       const std::int64_t divided_ns = base::ranks_are_threads() ? said.most_divided_ns : most_divided_ns(found, said);
       const double most = divided ? base::seconds_of(divided_ns) : run;
       x.saving_seconds = std::min({run, most, x.saving_seconds + v.saving_seconds});

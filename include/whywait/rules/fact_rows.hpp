@@ -210,7 +210,7 @@ class fact_maker {
     w.set("mean", e.count > 0 ? seconds(e.wait_ns) / static_cast<double>(e.count) : 0.0);
     w.set("share", ratio(e.wait_ns, found_.location_ns)).set("share_of_waiting", ratio(e.wait_ns, found_.waiting_ns));
     w.set("wrong_order_count", e.wrong_order_count).time("wrong_order_duration", e.wrong_order_ns);
-    w.time("other_ready_duration", e.other_ready_ns).time("other_ready_code", e.ready_code_ns);
+    w.time("other_ready_duration", e.other_ready_ns).time("as_they_come", bounds_.by_arrival(e, waiting_count));
     if (const explain::removed_call& r = found_.removal; r.site == e.operation && e.why == explain::pattern::wait_at_barrier)
       w.set("without_known", true)
           .time("without_saving", r.saving_ns)
@@ -218,7 +218,7 @@ class fact_maker {
     if (const explain::turn_taking& t = found_.turns; t.one != 0 && (t.one == e.operation || t.other == e.operation)) {
       const std::string one = detail::call_of(names_.place(t.one)), other = detail::call_of(names_.place(t.other));
       w.set("turns", one + " and " + other).set("turns_other", t.one == e.operation ? other : one);
-      w.time("turns_saving", t.saving_ns);
+      w.time("turns_saving", std::min(t.saving_ns, bounds_.by_overlap(t.one, t.other)));
     }
     w.time("indirect", e.inherited_wait_ns()).time("unexplained", e.unexplained_ns);
     w.set("operation", detail::call_of(operation)).set("operation_call", base::printable(operation_call));

@@ -49,7 +49,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "waiting_ranks top top_kind top_unit top_place top_branch lead excess code_thread code_nouns earlier_sends "
        "earlier_ranks "
        "late_others because spread turns turns_other;"
-       "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration other_ready_code without_saving "
+       "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration as_they_come without_saving "
        "turns_saving "
        "indirect "
        "unexplained "

@@ -255,6 +255,7 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     return c.ns - std::min(std::max<std::int64_t>(0, delay_ns), c.ns);
   };
   std::size_t end = 0;
+  std::int64_t main_ns = 0;
   do {  // one thread after the other; the first one also if it has no code
     code_table of_thread;
     const std::size_t begin = end;
@@ -267,6 +268,7 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
       ran_ns += ran_ns_of(code[end]);
     }
     const bool main = whole.thread == 0;
+    if (main) main_ns = whole.ns;
     const auto enter = [&](const rank_code& c) {
       code_use u;
       u.block = c.block;
@@ -291,7 +293,12 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     of_thread.whole.ran_ns = of_thread.whole.most_ran_ns = ran_ns;
     out.merge(of_thread);
   } while (end < code.size());
-  if (processor.process_ns > 0) out.whole.ran_ns = std::min(out.whole.ns, processor.process_ns);
+  if (processor.process_ns >
+      0) {  // no thread had a processor for longer than its code takes; the main one spins in MPI as well
+    const std::int64_t main_ran_ns = std::min(main_ns - std::min(main_ns, processor.own_delay_ns), processor.ran_ns);
+    const std::int64_t others_ran_ns = std::max<std::int64_t>(0, processor.process_ns - processor.ran_ns);
+    out.whole.ran_ns = main_ran_ns + std::min(out.whole.ns - main_ns, others_ran_ns);
+  }
   return out;
 }
 

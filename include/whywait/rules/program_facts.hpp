@@ -106,11 +106,13 @@ struct code_spread {
       return out;
     }
     out.above_mean_ns = std::min(out.above_mean_ns, own_ns);
-    out.lead = others < 0.05 * most                                                                ? "alone"
+    const double units = use->counting_ranks == use->ranks ? ratio(use->work, use->most_work) : 0;
+    const bool as_much = units > 0 && 5 * units < out.ratio;  // the others do such work as well, faster
+    out.lead = others < 0.05 * most && !as_much                                                    ? "alone"
                : 2 * use->ranks <= ranks && most * use->ranks < 1.1 * static_cast<double>(use->ns) ? "few"
                : most - static_cast<double>(use->second_ns) >= 0.5 * excess                        ? "one"
                                                                                                    : "several";
-    if (use->counting_ranks == use->ranks) out.units_ratio = ratio(use->work, use->most_work);
+    out.units_ratio = units;
     out.visits_ratio = ratio(use->visits, use->most_visits);
     const auto part = [&](double of) { return of > 0 && out.ratio > 1 ? (of - 1) / (out.ratio - 1) : 0; };
     if (out.units_ratio > 0)

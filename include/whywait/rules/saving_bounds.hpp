@@ -62,6 +62,23 @@ class saving_bounds {
         return 2 * std::max<std::int64_t>(0, a.saving_ns);
     return INT64_MAX / 4;
   }
+  /// By taking messages as they come: the code that could run meanwhile, on each of the `waiting` ranks, and no more than another order of
+  /// calls saves.
+  std::int64_t by_arrival(const explain::explanation& e, std::size_t waiting) const noexcept {
+    return std::min(e.ready_code_ns / static_cast<std::int64_t>(std::max<std::size_t>(1, waiting)), by_order(e.why));
+  }
+  /// By letting two sides work at once that wait for each other in two calls: no more than the side runs that runs less while the other one
+  /// waits. A rank that only hands out work runs nothing.
+  std::int64_t by_overlap(core::stable_key one, core::stable_key other) const noexcept {
+    std::int64_t ran_ns[2] = {};
+    for (const explain::explanation& e : found_.waits)
+      for (const explain::residual_term& t : e.residual) {
+        const bool code = program_.code == nullptr || program_.code->find(t.block) != nullptr;  // not time inside a call
+        if (code && (e.operation == one || e.operation == other))
+          ran_ns[e.operation == one ? 0 : 1] += std::max<std::int64_t>(0, t.total_ns - t.inherited_ns);
+      }
+    return std::min(ran_ns[0], ran_ns[1]);
+  }
   /// Whether the usual change is to spread work over the ranks; otherwise it is to call something earlier.
   static bool spreads_work(explain::pattern why) noexcept {
     using explain::pattern;

@@ -88,6 +88,7 @@ void wrong_order() {
       receive(other(), 5);
     } else {
       receive(other(), 4);
+      work(5);
       receive(other(), 3);
       work(5);  // could be done during the wait
       send(other(), 5);

@@ -374,6 +374,33 @@ TEST_CASE("what balancing a region saves does not depend on how many calls of MP
   }
 }
 
+// A region around a whole solve: even sweeps, and a serial part on rank 0 between two calls that both ranks make.
+TEST_CASE("a serial part inside a region around even work saves what dividing it saves") {
+  constexpr int steps = 40, sweeps = 6;
+  constexpr std::int64_t even = 400 * us, serial = 1000 * us, hardly = 200;
+  run r(2);
+  std::uint64_t now = 1000;
+  const auto part = [&](mpi_call what, std::int64_t one_ns, std::int64_t other_ns, std::uint64_t visits) {
+    const std::uint64_t end = now + static_cast<std::uint64_t>(std::max(one_ns, other_ns)) + 100;
+    for (int i = 0; i != 2; ++i) {
+      const auto ns = static_cast<std::uint64_t>(i == 0 ? one_ns : other_ns);
+      r[i].step("solve", ns, visits);
+      r[i].collective(what, now + ns, end);
+    }
+    now = end;
+  };
+  for (int k = 0; k != steps; ++k) {
+    for (int s = 0; s != sweeps; ++s) part(mpi_call::Alltoall, even, even + (s + k) % 3 * us, s == 0 ? 1 : 0);
+    part(mpi_call::Barrier, even, even, 0);
+    part(mpi_call::Allreduce, serial, hardly + k % 5 * 100, 0);
+  }
+  for (int i = 0; i != 2; ++i) r[i].end_ns = static_cast<std::int64_t>(now);
+  const explain::outcome out = with_clocks(r);
+  REQUIRE(!out.balances.empty());
+  CHECK(out.balances[0].block == core::key_of("solve"));
+  CHECK(double(out.balances[0].saving_ns) == doctest::Approx(steps * serial / 2.0).epsilon(0.03));
+}
+
 TEST_CASE("a Waitsome that waits for a message needs it, although it completes sends as well") {
   run r(2);
   std::uint64_t now = 1000;

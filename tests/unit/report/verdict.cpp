@@ -222,8 +222,8 @@ TEST_CASE("progress is another remedy than dividing the code that delays it") {
   CHECK(verdicts(2.0, "wait_for_progress")[0].problem == "wait_for_progress");
   CHECK(verdicts(1.9, "wait_for_progress").size() == 1);
   CHECK(verdicts(2.0, "late_receiver").size() == 1);
-  CHECK(verdicts(2.9, "late_sender").size() == 1);
-  CHECK(verdicts(3.0, "late_sender").size() == 2);
+  CHECK(verdicts(2.1, "late_sender").size() == 1);
+  CHECK(verdicts(2.3, "late_sender").size() == 2);
 }
 
 TEST_CASE("a verdict needs 2 % of the run and 5 % more than the others") {

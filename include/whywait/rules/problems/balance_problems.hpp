@@ -53,7 +53,8 @@ declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' 
            if(w.excess = 'core', "look at the machine under {w.code_thread}, not at the code: a slower core, one that another thread shares, memory of another node",
            if(w.excess = 'frequency', "look at the machine under {w.code_thread}, not at the code: frequency, temperature, a processor that is shared with another virtual machine",
            "find what makes a unit of work in " + if(w.top_kind = 'between', "that code", "{w.top}") + " slower on {w.code_thread}: other data, memory, a slower or shared core;
-            more even counts will not help"))))),
+            as long as it is slower, even counts are uneven work"
+           + if(w.balance_predicted, ": fewer of them there save {w.above_mean}", "")))))),
   duration = w.duration, saving = if(w.top_branch != '', w.above_mean, w.above_mean * w.ranks / max(1, w.ranks - 1)),
   predicted = w.top_branch != '' and w.balance_predicted );
 

@@ -31,11 +31,11 @@ declare problem for late_sender parameters (
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
 # would travel while all work. What that saves is known from the virtual clocks; at most, if ranks also wait until nonblocking sends are
 # done: where the library sends large messages only inside calls, they wait for each other's next call. Where evening out the work saves
-# clearly more, that is the problem.
+# far more, that is the problem.
 declare composite event send_after_work member ( wait as w )
   when w.pattern = 'late_sender' and w.lead = 'even' and w.earlier_share >= 2 % and w.earlier_in_turn >= 50 %
        and w.earlier_indirect <= 50 % and w.top_kind != 'waiting'
-       and (w.longer_share < 50 % or 1.25 * w.earlier_saving >= w.above_mean);
+       and (w.longer_share < 50 % or 2 * w.earlier_saving >= w.above_mean);
 declare problem for send_after_work parameters (
   name = "send_after_work",
   instead_of = "late_sender, serialised_pipeline, slow_block, work_in_turn",
@@ -80,17 +80,17 @@ declare problem for wait_for_progress parameters (
   saving = part * w.avoidable );
 
 declare composite event wrong_order member ( wait as w )
-  when w.pattern = 'late_sender' and w.other_ready_duration > 10 % * w.duration
+  when w.pattern = 'late_sender' and w.as_they_come > 10 % * w.duration / max(1, w.waiting_ranks_count)
        and (w.operation_call = 'MPI_Recv' or w.operation_call = 'MPI_Recv_c' or w.operation_call = 'MPI_Wait');
 declare problem for wrong_order parameters (
   name = "wrong_order",
-  description = "Messages are received in another order than sent: during {percent(w.other_ready_duration / w.duration)} of this
-                 wait one that is received later lay ready.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others} while messages that are received later lay ready: taking them as they come, if possible,",
+  description = "Messages are received in another order than sent: for {percent(w.as_they_come * max(1, w.waiting_ranks_count) / w.duration)} of
+                 this wait there was work for ones that are received later and had come.",
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others} while others had come that are received later: taking them as they come, if possible,",
   advice = if(w.nonblocking, "call MPI_Waitany for all of these messages instead of {w.operation}, and go on with the one that is there",
               "receive in the order of sending: post all receives with MPI_Irecv ahead of {w.operation} and take them as they come
             (MPI_Waitany)"),
-  duration = w.other_ready_duration, saving = w.other_ready_code / max(1, w.waiting_ranks_count) );
+  duration = w.as_they_come * max(1, w.waiting_ranks_count), saving = w.as_they_come );
 
 # The late rank was itself held up by others for most of the wait: each rank starts when the one before it has ended.
 # Where one rank has more to do than the others (uneven_work), or all of it, that is the cause. If all wait for one another in a circle, the run
