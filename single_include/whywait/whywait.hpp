@@ -21205,7 +21205,7 @@ struct class_sums {
   std::int64_t wrong_order_count = 0;  ///< late senders whose message was received out of sending order
   std::int64_t wrong_order_ns = 0;
   std::int64_t other_ready_ns =
-      0;  ///< for at least half of these waits another message lay ready, received or waited for later
+      0;  ///< for at least half of these waits a message lay ready that is received or waited for later
   std::int64_t ready_code_ns = 0;  ///< of the waits: the code after receives of messages that had come by then takes as long
   std::int64_t indirect_ns = 0;     ///< sum of inherited parts
   std::int64_t unexplained_ns = 0;  ///< below the threshold, clock violations, lost records
@@ -21377,7 +21377,7 @@ struct wait_instance {
   quality trust = quality::exact;
   bool wrong_order = false;
   bool other_ready = false;    ///< for at least half of it a message lay ready that is received later (arrival_flag)
-  std::uint16_t ready = 0;     ///< the part that the code after later receives would fill, in 1/65535 (arrival)
+  std::uint16_t ready = 0;     ///< the part that the code after later receives would fill, of all_of_wait (arrival)
   bool explained = false;      ///< false: below the threshold, or the cause came after its end
   bool counted = true;         ///< false: the rank was paused by MPI_Pcontrol(0)
   std::int32_t rank = 0;       ///< the rank that waited
@@ -24127,6 +24127,8 @@ enum : std::uint16_t {
 };
 }
 
+constexpr std::uint16_t all_of_wait = 0xffff;  ///< of `arrival::ready`
+
 /// One cause of waiting of a record: the record of another location whose beginning it needed. A record that waited for
 /// several instants one after the other has several, in this order; then each takes over the path of its causer.
 struct arrival {
@@ -24139,8 +24141,8 @@ struct arrival {
   pattern why = pattern::late_sender;
   quality trust = quality::exact;
   std::uint16_t flags = 0;
-  std::uint16_t ready =
-      0;  ///< the part of the wait, in 1/65535, that the code after later receives would fill, of messages that had come
+  /// The part of the wait, of `all_of_wait`, that the code after later receives would fill, of messages that had come.
+  std::uint16_t ready = 0;
   std::uint32_t base_record = 0;  ///< with arrival_flag::based
 
   bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
@@ -27659,7 +27661,6 @@ class arrival_rule {
   }
 
   static constexpr std::size_t memory_limit = 100;
-  static constexpr std::uint16_t all_of_wait = 0xffff;
 
   const rank_history* rank_;
   std::uint16_t here_;
@@ -29390,7 +29391,7 @@ class wait_classes {
       sums.wrong_order_ns += wait.wait_ns;
     }
     if (wait.other_ready) sums.other_ready_ns += wait.wait_ns;
-    if (wait.ready != 0) sums.ready_code_ns += core::nearest(static_cast<double>(wait.wait_ns) * wait.ready / 0xffff);
+    if (wait.ready != 0) sums.ready_code_ns += core::nearest(static_cast<double>(wait.wait_ns) * wait.ready / all_of_wait);
   }
 
   // Both lists usually have the same order, so that one walk through the terms suffices. Each block has one term for
@@ -36933,14 +36934,13 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     of_thread.whole.ran_ns = of_thread.whole.most_ran_ns = ran_ns;
     out.merge(of_thread);
   } while (end < code.size());
-  // No thread had a processor for longer than its code takes. Where the main thread spins while it waits, others may as well, and code
-  // may sleep: then it is not known how long it ran.
-  if (10 * processor.ran_ns > 11 * main_ns) {
-    out.whole.ran_ns = processor.process_ns > 0 ? 0 : out.whole.ran_ns;
-  } else if (processor.process_ns > 0) {
+  if (processor.process_ns > 0) {
+    // No thread had a processor for longer than its code takes. Where the main thread spins while it waits, others may as well, and
+    // code may sleep: then it is not known how long it ran.
+    const bool spins = 10 * processor.ran_ns > 11 * main_ns;
     const std::int64_t main_ran_ns = std::min(main_ns - std::min(main_ns, processor.own_delay_ns), processor.ran_ns);
     const std::int64_t others_ran_ns = std::max<std::int64_t>(0, processor.process_ns - processor.ran_ns);
-    out.whole.ran_ns = main_ran_ns + std::min(out.whole.ns - main_ns, others_ran_ns);
+    out.whole.ran_ns = spins ? 0 : main_ran_ns + std::min(out.whole.ns - main_ns, others_ran_ns);
   }
   return out;
 }
@@ -58734,7 +58734,8 @@ namespace finalize {
 #ifndef WHYWAIT_DISABLE
 /// How long the main thread of this process had a processor and was ready to run without one, which Linux counts
 /// (/proc/self/schedstat; zeros where it does not), what it did in the kernel outside MPI, the processor time of all threads, and
-/// the number of processors that it may use. Called inside an MPI call: nothing between the begin of that call and the return from here counts as outside MPI.
+/// the number of processors that it may use. Called inside an MPI call: nothing between the begin of that call and the return from
+/// here counts as outside MPI.
 inline rules::processor_use processor_use_of_process(mpi::state& process) noexcept {
   rules::processor_use out;
   if (std::FILE* const file = std::fopen("/proc/self/schedstat", "r")) {

@@ -71,6 +71,8 @@ enum : std::uint16_t {
 };
 }
 
+constexpr std::uint16_t all_of_wait = 0xffff;  ///< of `arrival::ready`
+
 /// One cause of waiting of a record: the record of another location whose beginning it needed. A record that waited for
 /// several instants one after the other has several, in this order; then each takes over the path of its causer.
 struct arrival {
@@ -83,8 +85,8 @@ struct arrival {
   pattern why = pattern::late_sender;
   quality trust = quality::exact;
   std::uint16_t flags = 0;
-  std::uint16_t ready =
-      0;  ///< the part of the wait, in 1/65535, that the code after later receives would fill, of messages that had come
+  /// The part of the wait, of `all_of_wait`, that the code after later receives would fill, of messages that had come.
+  std::uint16_t ready = 0;
   std::uint32_t base_record = 0;  ///< with arrival_flag::based
 
   bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }

@@ -352,7 +352,6 @@ class arrival_rule {
   }
 
   static constexpr std::size_t memory_limit = 100;
-  static constexpr std::uint16_t all_of_wait = 0xffff;
 
   const rank_history* rank_;
   std::uint16_t here_;

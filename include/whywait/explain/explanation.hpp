@@ -220,7 +220,7 @@ struct class_sums {
   std::int64_t wrong_order_count = 0;  ///< late senders whose message was received out of sending order
   std::int64_t wrong_order_ns = 0;
   std::int64_t other_ready_ns =
-      0;  ///< for at least half of these waits another message lay ready, received or waited for later
+      0;  ///< for at least half of these waits a message lay ready that is received or waited for later
   std::int64_t ready_code_ns = 0;  ///< of the waits: the code after receives of messages that had come by then takes as long
   std::int64_t indirect_ns = 0;     ///< sum of inherited parts
   std::int64_t unexplained_ns = 0;  ///< below the threshold, clock violations, lost records

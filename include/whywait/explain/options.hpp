@@ -30,7 +30,7 @@ struct wait_instance {
   quality trust = quality::exact;
   bool wrong_order = false;
   bool other_ready = false;    ///< for at least half of it a message lay ready that is received later (arrival_flag)
-  std::uint16_t ready = 0;     ///< the part that the code after later receives would fill, in 1/65535 (arrival)
+  std::uint16_t ready = 0;     ///< the part that the code after later receives would fill, of all_of_wait (arrival)
   bool explained = false;      ///< false: below the threshold, or the cause came after its end
   bool counted = true;         ///< false: the rank was paused by MPI_Pcontrol(0)
   std::int32_t rank = 0;       ///< the rank that waited

@@ -4,6 +4,8 @@
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/core/nearest.hpp>
+#include <whywait/explain/arrival.hpp>
 #include <whywait/explain/class_packet.hpp>
 #include <whywait/explain/options.hpp>
 
@@ -156,7 +158,7 @@ class wait_classes {
       sums.wrong_order_ns += wait.wait_ns;
     }
     if (wait.other_ready) sums.other_ready_ns += wait.wait_ns;
-    if (wait.ready != 0) sums.ready_code_ns += core::nearest(static_cast<double>(wait.wait_ns) * wait.ready / 0xffff);
+    if (wait.ready != 0) sums.ready_code_ns += core::nearest(static_cast<double>(wait.wait_ns) * wait.ready / all_of_wait);
   }
 
   // Both lists usually have the same order, so that one walk through the terms suffices. Each block has one term for

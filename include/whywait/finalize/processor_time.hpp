@@ -21,7 +21,8 @@ namespace finalize {
 #ifndef WHYWAIT_DISABLE
 /// How long the main thread of this process had a processor and was ready to run without one, which Linux counts
 /// (/proc/self/schedstat; zeros where it does not), what it did in the kernel outside MPI, the processor time of all threads, and
-/// the number of processors that it may use. Called inside an MPI call: nothing between the begin of that call and the return from here counts as outside MPI.
+/// the number of processors that it may use. Called inside an MPI call: nothing between the begin of that call and the return from
+/// here counts as outside MPI.
 inline rules::processor_use processor_use_of_process(mpi::state& process) noexcept {
   rules::processor_use out;
   if (std::FILE* const file = std::fopen("/proc/self/schedstat", "r")) {

@@ -293,14 +293,13 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
     of_thread.whole.ran_ns = of_thread.whole.most_ran_ns = ran_ns;
     out.merge(of_thread);
   } while (end < code.size());
-  // No thread had a processor for longer than its code takes. Where the main thread spins while it waits, others may as well, and code
-  // may sleep: then it is not known how long it ran.
-  if (10 * processor.ran_ns > 11 * main_ns) {
-    out.whole.ran_ns = processor.process_ns > 0 ? 0 : out.whole.ran_ns;
-  } else if (processor.process_ns > 0) {
+  if (processor.process_ns > 0) {
+    // No thread had a processor for longer than its code takes. Where the main thread spins while it waits, others may as well, and
+    // code may sleep: then it is not known how long it ran.
+    const bool spins = 10 * processor.ran_ns > 11 * main_ns;
     const std::int64_t main_ran_ns = std::min(main_ns - std::min(main_ns, processor.own_delay_ns), processor.ran_ns);
     const std::int64_t others_ran_ns = std::max<std::int64_t>(0, processor.process_ns - processor.ran_ns);
-    out.whole.ran_ns = main_ran_ns + std::min(out.whole.ns - main_ns, others_ran_ns);
+    out.whole.ran_ns = spins ? 0 : main_ran_ns + std::min(out.whole.ns - main_ns, others_ran_ns);
   }
   return out;
 }
