@@ -4,7 +4,7 @@
 // with: observer openmp
 // flags: -fopenmp
 // not: address undefined thread
-// environment: WHYWAIT_OUTPUT=openmp_balance
+// environment: WHYWAIT_OUTPUT=openmp_balance OMP_WAIT_POLICY=passive
 // file openmp_balance.txt ~ rank 1 thread 1 takes [0-9.]+ times as long as the others in relax
 // file openmp_balance.txt ~ rank 0 thread 1 and rank 1 thread 1 take [0-9.]+ times as long as the others in
 // stdout ~ ^as measured$
@@ -12,6 +12,7 @@
 //
 // Ranks with a team of two threads each. First one thread of all takes longer in marked code, then the same thread of each rank in
 // code without marks. The verdicts name these threads, and what they say is saved is what the measured times of the threads say.
+// Threads at a barrier sleep: on few processors, spinning ones delay those that wake, and not equally in each team.
 #include <whywait/gomp.hpp>
 #include <whywait/mpi.hpp>
 #include <whywait/record.hpp>
