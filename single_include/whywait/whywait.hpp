@@ -20518,6 +20518,28 @@ void sort_and_join(List& list, const Before& before, const Add& add) {
       list, [&before](const element& a, const element& b) { return !before(a, b); }, add);
 }
 
+namespace detail {
+// Elements of which each byte counts.
+struct equal_bytes {
+  static bool joins(const void* context, std::size_t first, std::size_t other) {
+    const equal_bytes& e = *static_cast<const equal_bytes*>(context);
+    return std::memcmp(e.list + first * e.element, e.list + other * e.element, e.element) == 0;
+  }
+  const unsigned char* list;
+  std::size_t element;
+};
+}  // namespace detail
+
+/// Sorts by operator< and removes repetitions.
+template <class List>
+void sort_and_unique(List& list) {
+  using element = typename List::value_type;
+  static_assert(std::has_unique_object_representations<element>::value, "elements are compared as bytes");
+  small_stable_sort(list);
+  const detail::equal_bytes same{reinterpret_cast<const unsigned char*>(list.data()), sizeof(element)};
+  list.resize(detail::join_bytes(list.data(), list.size(), &same.joins, &same, sizeof(element)));
+}
+
 /// Stable sort for mostly short lists where run time matters: up to 32 elements are sorted by insertion.
 template <class T, class Before>
 void sort_short(T* list, std::size_t size, const Before& before) {
@@ -22242,8 +22264,7 @@ inline std::string rank_time() { return std::string(rank_noun()) + " time"; }
 /// A list of ranks: "rank 3", "ranks 0, 2 and 5-7", "ranks 1 and 2", "rank 2 and others"; a list of more than six ranges is
 /// a count, "12 ranks". Sorts `ranks` and removes repetitions. `others`: the list was truncated.
 inline std::string rank_list(base::pod_vector<std::int32_t>& ranks, bool others = false) {
-  base::small_stable_sort(ranks);
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  base::sort_and_unique(ranks);
   if (ranks.empty()) return std::string("some ") + rank_nouns();
   base::vector<std::string> ranges;
   for (std::size_t i = 0; i < ranks.size();) {
@@ -23699,17 +23720,16 @@ struct merged_class {
     sum.compensated_trust = std::max(sum.compensated_trust, from.compensated_trust);
     add_shares(sum.waiters, from.waiters);
     add_shares(sum.causers, from.causers);
-    base::vector<residual_term> both;
-    both.reserve(sum.residual.size() + from.residual.size());
-    std::merge(sum.residual.begin(), sum.residual.end(), from.residual.begin(), from.residual.end(), std::back_inserter(both),
-               [](const residual_term& a, const residual_term& b) { return a.before(b); });
-    sum.residual.clear();
-    for (const residual_term& t : both) {
-      if (!sum.residual.empty() && sum.residual.back().same_line(t)) {
-        sum.residual.back().add(t);
-      } else {
-        sum.residual.push_back(t);
-      }
+    const base::vector<residual_term> mine = std::move(sum.residual);
+    const base::vector<residual_term>& other = from.residual;
+    base::vector<residual_term>& both = sum.residual;
+    both = {};
+    both.reserve(mine.size() + other.size());
+    for (std::size_t i = 0, j = 0; i != mine.size() || j != other.size();) {
+      const bool first = j == other.size() || (i != mine.size() && !other[j].before(mine[i]));
+      const residual_term& t = first ? mine[i++] : other[j++];
+      if (!both.empty() && both.back().same_line(t)) both.back().add(t);
+      else both.push_back(t);
     }
   }
 };
@@ -34891,8 +34911,7 @@ inline base::vector<core::stable_key> keys_to_name(const explain::outcome& found
   for (const explain::what_if_answer& a : found.savings) keys.push_back(a.question.changes[0].block);
   for (const explain::what_if_answer& a : found.factors) keys.push_back(a.question.changes[0].block);
   for (const core::stable_key block : found.maps.blocks) keys.push_back(block);
-  base::small_stable_sort(keys);
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  base::sort_and_unique(keys);
   return keys;
 }
 
@@ -40154,9 +40173,10 @@ class wait_shapes {
     return core::combine(core::combine(e.operation, e.cause), static_cast<std::uint64_t>(e.why));
   }
   static core::stable_key because_of(const explain::explanation& e) noexcept {
-    const auto most = std::max_element(e.residual.begin(), e.residual.end(),
-                                       [](const auto& a, const auto& b) { return a.total_ns < b.total_ns; });
-    return core::combine(core::combine(kind_of(e), most != e.residual.end() ? most->block : 0), 2);
+    const explain::residual_term* most = nullptr;
+    for (const explain::residual_term& t : e.residual)
+      if (most == nullptr || t.total_ns > most->total_ns) most = &t;
+    return core::combine(core::combine(kind_of(e), most != nullptr ? most->block : 0), 2);
   }
   std::uint32_t enter(core::stable_key key, std::int64_t ns) {
     const std::uint32_t number = numbers_.intern(key, static_cast<std::uint32_t>(entries_.size()));
@@ -46491,8 +46511,7 @@ class code_blocks {
     for (const core::code_source* s = sources; s != nullptr; s = s->next) sources_.push_back(s);
     if (sources_.empty()) return;
     base::small_stable_sort(sources_, [](const auto* a, const auto* b) { return a->first < b->first; });
-    base::small_stable_sort(ran);
-    ran.erase(std::unique(ran.begin(), ran.end()), ran.end());
+    base::sort_and_unique(ran);
     for (auto from = ran.begin(); from != ran.end();) {
       const core::code_source& source = source_of(*from);
       auto to = from;
@@ -48986,8 +49005,7 @@ class rank_changer {
         else if (one_message_calls(e.to)) inserted_.push_back(e.to.index);
       }
     }
-    base::small_stable_sort(inserted_);
-    inserted_.erase(std::unique(inserted_.begin(), inserted_.end()), inserted_.end());
+    base::sort_and_unique(inserted_);
   }
   // Whether a call of rank 0 receives only one message, unlike a Waitall for all of them.
   bool one_message_calls(const models::place& p) {
@@ -50350,8 +50368,7 @@ inline base::pod_vector<meant_block> find_blocks(const base::vector<whatif::ques
     found.resize(before + size / sizeof(meant_block));
     if (size != 0) std::memcpy(&found[before], data, size);
   });
-  base::small_stable_sort(found);
-  found.erase(std::unique(found.begin(), found.end()), found.end());
+  base::sort_and_unique(found);
   all.share(found);
   return found;
 }
@@ -51001,7 +51018,7 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
   locked guard(process.registry->mutex);  // threads that end or begin exchange their locations
   const std::size_t count = process.registry->location_count;
   core::location_base* const newest = process.registry->locations;
-  history.locations.resize(count);
+  history.locations = std::vector<core::location_history>(count);
   all.threads.resize(count);
   for (core::location_base* base = newest; base != nullptr; base = base->next) {
     record::location& from = *static_cast<record::location*>(base);
@@ -58673,7 +58690,7 @@ class gathered_histories {
     to.begin_ns = in.get<std::int64_t>();
     to.end_ns = in.get<std::int64_t>();
     base::get_all(in, to.blocks);
-    to.communicators.resize(in.get<std::uint32_t>());
+    to.communicators = std::vector<core::communicator>(in.get<std::uint32_t>());
     for (core::communicator& c : to.communicators) {
       c.id = in.get<core::stable_key>();
       c.size = in.get<std::int32_t>();
@@ -58684,7 +58701,7 @@ class gathered_histories {
       c.outside = in.get<bool>();
       base::get_all(in, c.world);
     }
-    to.locations.resize(in.get<std::uint32_t>());
+    to.locations = std::vector<core::location_history>(in.get<std::uint32_t>());
     for (core::location_history& l : to.locations) {
       lists_.push_back(std::make_unique<lists>());
       lists& kept = *lists_.back();
@@ -62744,8 +62761,7 @@ class epoch {
   void find_code() {
     base::pod_vector<std::uint32_t> ran = code_that_ran(all_);
     ran.append(so_far_.ran.data(), so_far_.ran.size());
-    base::small_stable_sort(ran);
-    ran.erase(std::unique(ran.begin(), ran.end()), ran.end());
+    base::sort_and_unique(ran);
     const std::size_t before = so_far_.ran.size();
     so_far_.ran = std::move(ran);
     const coverage::code_filter filter = common_filter(process_.registry->config, team_);
@@ -63049,10 +63065,7 @@ inline final_timeline finish_timeline(mpi::state& process, epoch& now) {
   base::pod_vector<core::stable_key> keys = out.keys;
   for (const explain::block_meaning& m : meanings)
     for (const core::stable_key part : {m.first, m.second}) keys.push_back(part);
-  const auto join_keys = [&keys] {
-    base::small_stable_sort(keys);
-    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  };
+  const auto join_keys = [&keys] { base::sort_and_unique(keys); };
   join_meanings();
   join_keys();
   all.reduce_list(meanings, join_meanings);
@@ -64817,7 +64830,7 @@ class dead_process {
     }
     for (std::unique_ptr<dead_thread>& t : threads_)  // a hole where the list was damaged
       if (t == nullptr) return threads_.clear(), fail("is damaged: its list of threads is inconsistent");
-    records_.history.locations.resize(threads_.size());
+    records_.history.locations = std::vector<core::location_history>(threads_.size());
     records_.threads.resize(threads_.size());
     for (std::size_t i = 0; i < threads_.size(); ++i) {
       records_.history.locations[i].thread = static_cast<std::int32_t>(i);
@@ -66491,7 +66504,7 @@ class solo_records {
     std::uint32_t main = explain::thread_book::no_main;
     {
       locked guard(registry.mutex);  // threads that end or begin exchange their locations
-      history.locations.resize(registry.location_count);
+      history.locations = std::vector<core::location_history>(registry.location_count);
       all.threads.resize(registry.location_count);
       for (core::location_base* base = registry.locations; base != nullptr; base = base->next) {
         record::location& from = *static_cast<record::location*>(base);
@@ -69507,8 +69520,7 @@ inline inferred_distribution infer_distribution(const index_space& space, base::
     borders.push_back(p.begin);
     borders.push_back(p.end);
   }
-  base::small_stable_sort(borders);
-  borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
+  base::sort_and_unique(borders);
   base::pod_vector<distribution::piece> apart, open;
   std::size_t next = 0;
   for (std::size_t b = 0; b + 1 < borders.size(); ++b) {
@@ -71975,8 +71987,7 @@ inline base::vector<core::stable_key> keys_of(const data::classified& all, const
       keys.insert(keys.end(), n.writes.begin(), n.writes.end());
     }
   }
-  base::small_stable_sort(keys);
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  base::sort_and_unique(keys);
   if (!keys.empty() && keys.front() == 0) keys.erase(keys.begin());
   return keys;
 }
@@ -72063,7 +72074,10 @@ class message_orders {
   /// Adds the records of the next part, including those carried over.
   void take(const explain::rank_history& rank) {
     // A request or probed message that is still pending has a record again; all others were given up.
-    known_.erase(std::remove_if(known_.begin(), known_.end(), [](const message& m) { return m.over; }), known_.end());
+    std::size_t kept = 0;
+    for (const message& m : known_)
+      if (!m.over) known_[kept++] = m;
+    known_.resize(kept);
     for (message& m : known_) m.over = !m.probed;
     earlier_.clear();
     probed_.clear();

@@ -60,8 +60,7 @@ inline std::string rank_time() { return std::string(rank_noun()) + " time"; }
 /// A list of ranks: "rank 3", "ranks 0, 2 and 5-7", "ranks 1 and 2", "rank 2 and others"; a list of more than six ranges is
 /// a count, "12 ranks". Sorts `ranks` and removes repetitions. `others`: the list was truncated.
 inline std::string rank_list(base::pod_vector<std::int32_t>& ranks, bool others = false) {
-  base::small_stable_sort(ranks);
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  base::sort_and_unique(ranks);
   if (ranks.empty()) return std::string("some ") + rank_nouns();
   base::vector<std::string> ranges;
   for (std::size_t i = 0; i < ranks.size();) {

@@ -217,6 +217,28 @@ void sort_and_join(List& list, const Before& before, const Add& add) {
       list, [&before](const element& a, const element& b) { return !before(a, b); }, add);
 }
 
+namespace detail {
+// Elements of which each byte counts.
+struct equal_bytes {
+  static bool joins(const void* context, std::size_t first, std::size_t other) {
+    const equal_bytes& e = *static_cast<const equal_bytes*>(context);
+    return std::memcmp(e.list + first * e.element, e.list + other * e.element, e.element) == 0;
+  }
+  const unsigned char* list;
+  std::size_t element;
+};
+}  // namespace detail
+
+/// Sorts by operator< and removes repetitions.
+template <class List>
+void sort_and_unique(List& list) {
+  using element = typename List::value_type;
+  static_assert(std::has_unique_object_representations<element>::value, "elements are compared as bytes");
+  small_stable_sort(list);
+  const detail::equal_bytes same{reinterpret_cast<const unsigned char*>(list.data()), sizeof(element)};
+  list.resize(detail::join_bytes(list.data(), list.size(), &same.joins, &same, sizeof(element)));
+}
+
 /// Stable sort for mostly short lists where run time matters: up to 32 elements are sorted by insertion.
 template <class T, class Before>
 void sort_short(T* list, std::size_t size, const Before& before) {

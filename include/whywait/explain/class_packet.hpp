@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 
 namespace whywait {
 inline namespace v0 {
@@ -247,17 +246,16 @@ struct merged_class {
     sum.compensated_trust = std::max(sum.compensated_trust, from.compensated_trust);
     add_shares(sum.waiters, from.waiters);
     add_shares(sum.causers, from.causers);
-    base::vector<residual_term> both;
-    both.reserve(sum.residual.size() + from.residual.size());
-    std::merge(sum.residual.begin(), sum.residual.end(), from.residual.begin(), from.residual.end(), std::back_inserter(both),
-               [](const residual_term& a, const residual_term& b) { return a.before(b); });
-    sum.residual.clear();
-    for (const residual_term& t : both) {
-      if (!sum.residual.empty() && sum.residual.back().same_line(t)) {
-        sum.residual.back().add(t);
-      } else {
-        sum.residual.push_back(t);
-      }
+    const base::vector<residual_term> mine = std::move(sum.residual);
+    const base::vector<residual_term>& other = from.residual;
+    base::vector<residual_term>& both = sum.residual;
+    both = {};
+    both.reserve(mine.size() + other.size());
+    for (std::size_t i = 0, j = 0; i != mine.size() || j != other.size();) {
+      const bool first = j == other.size() || (i != mine.size() && !other[j].before(mine[i]));
+      const residual_term& t = first ? mine[i++] : other[j++];
+      if (!both.empty() && both.back().same_line(t)) both.back().add(t);
+      else both.push_back(t);
     }
   }
 };

@@ -25,7 +25,10 @@ class message_orders {
   /// Adds the records of the next part, including those carried over.
   void take(const explain::rank_history& rank) {
     // A request or probed message that is still pending has a record again; all others were given up.
-    known_.erase(std::remove_if(known_.begin(), known_.end(), [](const message& m) { return m.over; }), known_.end());
+    std::size_t kept = 0;
+    for (const message& m : known_)
+      if (!m.over) known_[kept++] = m;
+    known_.resize(kept);
     for (message& m : known_) m.over = !m.probed;
     earlier_.clear();
     probed_.clear();

@@ -34,8 +34,7 @@ inline base::vector<core::stable_key> keys_to_name(const explain::outcome& found
   for (const explain::what_if_answer& a : found.savings) keys.push_back(a.question.changes[0].block);
   for (const explain::what_if_answer& a : found.factors) keys.push_back(a.question.changes[0].block);
   for (const core::stable_key block : found.maps.blocks) keys.push_back(block);
-  base::small_stable_sort(keys);
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  base::sort_and_unique(keys);
   return keys;
 }
 

@@ -98,8 +98,7 @@ inline base::pod_vector<meant_block> find_blocks(const base::vector<whatif::ques
     found.resize(before + size / sizeof(meant_block));
     if (size != 0) std::memcpy(&found[before], data, size);
   });
-  base::small_stable_sort(found);
-  found.erase(std::unique(found.begin(), found.end()), found.end());
+  base::sort_and_unique(found);
   all.share(found);
   return found;
 }

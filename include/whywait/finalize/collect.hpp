@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -81,7 +82,7 @@ inline process_records collect(mpi::state& process, const core::shared_clock& cl
   locked guard(process.registry->mutex);  // threads that end or begin exchange their locations
   const std::size_t count = process.registry->location_count;
   core::location_base* const newest = process.registry->locations;
-  history.locations.resize(count);
+  history.locations = std::vector<core::location_history>(count);
   all.threads.resize(count);
   for (core::location_base* base = newest; base != nullptr; base = base->next) {
     record::location& from = *static_cast<record::location*>(base);

@@ -286,8 +286,7 @@ class epoch {
   void find_code() {
     base::pod_vector<std::uint32_t> ran = code_that_ran(all_);
     ran.append(so_far_.ran.data(), so_far_.ran.size());
-    base::small_stable_sort(ran);
-    ran.erase(std::unique(ran.begin(), ran.end()), ran.end());
+    base::sort_and_unique(ran);
     const std::size_t before = so_far_.ran.size();
     so_far_.ran = std::move(ran);
     const coverage::code_filter filter = common_filter(process_.registry->config, team_);

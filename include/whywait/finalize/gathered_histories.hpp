@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace whywait {
 inline namespace v0 {
@@ -85,7 +86,7 @@ class gathered_histories {
     to.begin_ns = in.get<std::int64_t>();
     to.end_ns = in.get<std::int64_t>();
     base::get_all(in, to.blocks);
-    to.communicators.resize(in.get<std::uint32_t>());
+    to.communicators = std::vector<core::communicator>(in.get<std::uint32_t>());
     for (core::communicator& c : to.communicators) {
       c.id = in.get<core::stable_key>();
       c.size = in.get<std::int32_t>();
@@ -96,7 +97,7 @@ class gathered_histories {
       c.outside = in.get<bool>();
       base::get_all(in, c.world);
     }
-    to.locations.resize(in.get<std::uint32_t>());
+    to.locations = std::vector<core::location_history>(in.get<std::uint32_t>());
     for (core::location_history& l : to.locations) {
       lists_.push_back(std::make_unique<lists>());
       lists& kept = *lists_.back();

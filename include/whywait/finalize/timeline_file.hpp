@@ -92,10 +92,7 @@ inline final_timeline finish_timeline(mpi::state& process, epoch& now) {
   base::pod_vector<core::stable_key> keys = out.keys;
   for (const explain::block_meaning& m : meanings)
     for (const core::stable_key part : {m.first, m.second}) keys.push_back(part);
-  const auto join_keys = [&keys] {
-    base::small_stable_sort(keys);
-    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  };
+  const auto join_keys = [&keys] { base::sort_and_unique(keys); };
   join_meanings();
   join_keys();
   all.reduce_list(meanings, join_meanings);

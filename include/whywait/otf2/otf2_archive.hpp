@@ -100,10 +100,7 @@ class archive_writer {
 
   void share_keys() {
     keys_ = own_.keys;
-    const auto join = [this] {
-      base::small_stable_sort(keys_);
-      keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
-    };
+    const auto join = [this] { base::sort_and_unique(keys_); };
     join();
     all_.reduce_list(keys_, join);
     all_.share(keys_);

@@ -21,6 +21,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <sys/stat.h>
 
@@ -206,7 +207,7 @@ class dead_process {
     }
     for (std::unique_ptr<dead_thread>& t : threads_)  // a hole where the list was damaged
       if (t == nullptr) return threads_.clear(), fail("is damaged: its list of threads is inconsistent");
-    records_.history.locations.resize(threads_.size());
+    records_.history.locations = std::vector<core::location_history>(threads_.size());
     records_.threads.resize(threads_.size());
     for (std::size_t i = 0; i < threads_.size(); ++i) {
       records_.history.locations[i].thread = static_cast<std::int32_t>(i);

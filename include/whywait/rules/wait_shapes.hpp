@@ -79,9 +79,10 @@ class wait_shapes {
     return core::combine(core::combine(e.operation, e.cause), static_cast<std::uint64_t>(e.why));
   }
   static core::stable_key because_of(const explain::explanation& e) noexcept {
-    const auto most = std::max_element(e.residual.begin(), e.residual.end(),
-                                       [](const auto& a, const auto& b) { return a.total_ns < b.total_ns; });
-    return core::combine(core::combine(kind_of(e), most != e.residual.end() ? most->block : 0), 2);
+    const explain::residual_term* most = nullptr;
+    for (const explain::residual_term& t : e.residual)
+      if (most == nullptr || t.total_ns > most->total_ns) most = &t;
+    return core::combine(core::combine(kind_of(e), most != nullptr ? most->block : 0), 2);
   }
   std::uint32_t enter(core::stable_key key, std::int64_t ns) {
     const std::uint32_t number = numbers_.intern(key, static_cast<std::uint32_t>(entries_.size()));

@@ -209,8 +209,7 @@ class rank_changer {
         else if (one_message_calls(e.to)) inserted_.push_back(e.to.index);
       }
     }
-    base::small_stable_sort(inserted_);
-    inserted_.erase(std::unique(inserted_.begin(), inserted_.end()), inserted_.end());
+    base::sort_and_unique(inserted_);
   }
   // Whether a call of rank 0 receives only one message, unlike a Waitall for all of them.
   bool one_message_calls(const models::place& p) {

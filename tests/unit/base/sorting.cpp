@@ -88,6 +88,18 @@ TEST_CASE("sort_and_join adds up equal elements in their first order, whatever t
   CHECK(none.empty());
 }
 
+TEST_CASE("sort_and_unique keeps each element once, in order") {
+  whywait::base::pod_vector<std::int32_t> list;
+  whywait::base::sort_and_unique(list);
+  CHECK(list.empty());
+  for (const std::int32_t i : {5, -1, 5, 3, -1, 3, 5}) list.push_back(i);
+  whywait::base::sort_and_unique(list);
+  REQUIRE(list.size() == 3);
+  CHECK(list[0] == -1);
+  CHECK(list[1] == 3);
+  CHECK(list[2] == 5);
+}
+
 TEST_CASE("join_neighbours joins only elements that stand side by side") {
   whywait::base::pod_vector<int> list{1, 1, 2, 1, 3, 3, 3};
   whywait::base::join_neighbours(

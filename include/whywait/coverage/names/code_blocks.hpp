@@ -36,8 +36,7 @@ class code_blocks {
     for (const core::code_source* s = sources; s != nullptr; s = s->next) sources_.push_back(s);
     if (sources_.empty()) return;
     base::small_stable_sort(sources_, [](const auto* a, const auto* b) { return a->first < b->first; });
-    base::small_stable_sort(ran);
-    ran.erase(std::unique(ran.begin(), ran.end()), ran.end());
+    base::sort_and_unique(ran);
     for (auto from = ran.begin(); from != ran.end();) {
       const core::code_source& source = source_of(*from);
       auto to = from;

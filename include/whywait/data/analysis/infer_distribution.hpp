@@ -157,8 +157,7 @@ inline inferred_distribution infer_distribution(const index_space& space, base::
     borders.push_back(p.begin);
     borders.push_back(p.end);
   }
-  base::small_stable_sort(borders);
-  borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
+  base::sort_and_unique(borders);
   base::pod_vector<distribution::piece> apart, open;
   std::size_t next = 0;
   for (std::size_t b = 0; b + 1 < borders.size(); ++b) {

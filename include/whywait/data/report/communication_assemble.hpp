@@ -284,8 +284,7 @@ inline base::vector<core::stable_key> keys_of(const data::classified& all, const
       keys.insert(keys.end(), n.writes.begin(), n.writes.end());
     }
   }
-  base::small_stable_sort(keys);
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  base::sort_and_unique(keys);
   if (!keys.empty() && keys.front() == 0) keys.erase(keys.begin());
   return keys;
 }

@@ -25,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <vector>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -86,7 +87,7 @@ class solo_records {
     std::uint32_t main = explain::thread_book::no_main;
     {
       locked guard(registry.mutex);  // threads that end or begin exchange their locations
-      history.locations.resize(registry.location_count);
+      history.locations = std::vector<core::location_history>(registry.location_count);
       all.threads.resize(registry.location_count);
       for (core::location_base* base = registry.locations; base != nullptr; base = base->next) {
         record::location& from = *static_cast<record::location*>(base);
