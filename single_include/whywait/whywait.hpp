@@ -20248,6 +20248,7 @@ struct balance_answer {
   bool moves = false;  ///< the imbalance lies now here, now there, and evening it out saves clearly more than `saving_ns`
   bool reused = false;  ///< one of its threads has the number of another one that ended before
   bool bounded = false;  ///< `saving_ns` is at most that: all processors are busy then
+  bool even = false;  ///< no answer: its rank computes no more than the others from one operation of all ranks to the next
   bool region = false;  ///< marked code; neither: start-up, or inside a call
   std::int64_t most_ns = 0;  ///< time of that thread in it
   std::int64_t second_ns = 0;  ///< of the thread that spends second most time in it
@@ -22480,6 +22481,17 @@ class block_balance {
     found.resize(kept);
     return found;
   }
+  /// Unmarked pieces whose rank computes no longer than the others from the operation of all ranks ahead of them to the next one.
+  base::pod_vector<explain::balance_answer> even_in_phase() const {
+    base::pod_vector<entry> found;
+    for (const entry& e : all_) {
+      if (e.first == 0 || !is_even_in_phase(e, e.most_ns - e.sum_ns / all_ranks_)) continue;
+      found.push_back(e);
+      found.back().even = true;
+      found.back().among = e.ranks;
+    }
+    return found;
+  }
   static std::int64_t mean_ns(const explain::balance_answer& e) noexcept { return e.sum_ns / e.among; }
   /// Whether a thread hardly runs a block, beside the one that runs most of it.
   static bool hardly_runs(const explain::balance_answer& e, std::int64_t ns) noexcept { return 20 * ns < e.most_ns; }
@@ -22570,13 +22582,18 @@ class block_balance {
     }
     return piece;
   }
-  // Whether all ranks run a piece, and that which runs most of it does not compute longer than the others from the operation of all ranks
-  // ahead of it to the next one: what these run less of it they run there between other calls.
+  // Whether all ranks run a piece, or would once balanced, and that which runs most of it does not compute longer than the others from the
+  // operation of all ranks ahead of it to the next one: what these run less of it they run there between other calls.
   bool is_even_in_phase(const entry& e) const noexcept {
-    const bool asked = e.ranks == all_ranks_ && !e.region && e.block != explain::unmarked_key();
+    const bool asked = std::max(e.ranks, e.among) == all_ranks_ && !e.region && e.block != explain::unmarked_key();
     const entry* const piece = asked ? explain::find_block(all_, e.piece) : nullptr;
-    const entry* const all = piece != nullptr ? explain::find_block(all_, piece->phase) : nullptr;
-    return all != nullptr && all->ranks == all_ranks_ && 2 * (piece->phase_ns - all->sum_ns / all->ranks) < excess(e);
+    // Code that only one rank runs is not to be divided if the others compute just as long in its phase.
+    return piece != nullptr && is_even_in_phase(*piece, e.among > e.ranks ? excess(e) / 5 : excess(e));
+  }
+  // Whether what makes the rank of a piece late in its phase is less than half of `more_ns`.
+  bool is_even_in_phase(const entry& piece, std::int64_t more_ns) const noexcept {
+    const entry* const all = explain::find_block(all_, piece.phase);
+    return all != nullptr && all->ranks == all_ranks_ && 2 * (piece.phase_ns - all->sum_ns / all->ranks) < more_ns;
   }
   static std::int64_t excess(const entry& e) noexcept { return e.most_ns - mean_ns(e); }
 
@@ -29707,6 +29724,7 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
         const thread_of_rank most{a.rank, a.thread}, theirs{b.rank, b.thread};
         a.several = a.several || (a.most_ns > 0 && !(most == theirs));
         a.moves = a.moves || b.moves;
+        a.even = a.even && b.even;
         const bool alone = a.ranks == 1 && b.ranks == 1 && most == theirs;
         a.ranks = std::max(std::max(a.ranks, b.ranks), alone ? 1 : 2);
         if (!alone && a.among > a.ranks) a.among = a.ranks;
@@ -33265,17 +33283,15 @@ class clock_stage final : public explain::rank_clocks {
     merging.each_class(number, [this](std::uint32_t, const explain::class_clock& c) { placed_.push_back(c); });
   }
 
-  /// On rank 0: chooses the blocks to predict savings for: those that explain most, then half as many others of its own
-  /// path. With options::maps it also guesses for which of them further speeds will be predicted.
-  /// `balances`: the blocks to predict the saving of balancing for.
-  base::packet choose_blocks(base::pod_vector<explain::balance_answer>&& balances) {
-    balances_ = std::move(balances);
+  /// On rank 0: chooses the blocks to predict savings for: those that explain most, then half as many others of its own path, and at
+  /// most `most_balanced` to balance. With options::maps it also guesses for which of them further speeds will be predicted.
+  base::packet choose_blocks(const block_balance& balance, std::size_t most_balanced) {
+    balances_ = balance.candidates(most_balanced);
+    even_ = balance.even_in_phase();
     base::vector<key_time> blocks;
-    for (const explain::merged_class& c : merging_->merged_classes()) {
-      for (const explain::residual_term& t : c.sum.residual) {
+    for (const explain::merged_class& c : merging_->merged_classes())
+      for (const explain::residual_term& t : c.sum.residual)
         if (t.within == 0 && t.total_ns > 0) blocks.emplace_back(t.block, t.total_ns);
-      }
-    }
     add_up(blocks);
     blocks.resize(std::min(blocks.size(), settings_->savings));
     base::pod_vector<explain::block_time> path = critical_path::joined(path_.path);
@@ -33443,9 +33459,8 @@ class clock_stage final : public explain::rank_clocks {
   void report(explain::outcome& result, base::vector<explain::merged_class>& merged) override {
     result.total_ns = total_ns_;
     result.without_overhead = without_;
-    for (const explain::location_history& l : rank_->locations) {
+    for (const explain::location_history& l : rank_->locations)
       result.without_overhead.calibrated = result.without_overhead.calibrated || !l.call_overheads.empty();
-    }
     result.efficiency = efficiency_;
     result.critical_path = path_.present(locations_);
     result.costs = costs_.present();
@@ -33462,6 +33477,8 @@ class clock_stage final : public explain::rank_clocks {
       if (b.among > b.ranks) b.saving_ns = std::min(b.saving_ns, total_ns_ - b.others_ns - block_balance::mean_ns(b));
       else b.moves = b.reused || (evened_ns > 0 && 5 * evened_ns > 7 * b.saving_ns);
     }
+    for (const explain::balance_answer& b : even_)
+      if (100 * b.most_ns > total_ns_) result.balances.push_back(b);
     base::small_stable_sort(result.balances, [](const explain::balance_answer& a, const explain::balance_answer& b) {
       return a.saving_ns > b.saving_ns;
     });
@@ -33568,7 +33585,7 @@ class clock_stage final : public explain::rank_clocks {
   core::stable_key barrier_ = 0;  ///< on rank 0: the call site of the question after those, or 0
   base::pod_vector<core::stable_key> locks_;  ///< on rank 0: the call sites of the question after that; empty: none
   explain::turn_taking turns_;  ///< on rank 0: of the question after that
-  base::pod_vector<explain::balance_answer> balances_;  ///< the last questions
+  base::pod_vector<explain::balance_answer> balances_, even_;  ///< the last questions; of block_balance::even_in_phase
   balanced_time balanced_;
   slow_ranks slow_;
   base::vector<std::int64_t> ends_;  ///< end of the run for every question
@@ -33643,7 +33660,7 @@ class clock_stages final : public explain::run_clocks {
     transport.broadcast(
         [&](std::int32_t i) {
           return packed(nodes[static_cast<std::size_t>(i)],
-                        at(i).choose_blocks(balances[static_cast<std::size_t>(i)].candidates(most_balanced)));
+                        at(i).choose_blocks(balances[static_cast<std::size_t>(i)], most_balanced));
         },
         [&](std::int32_t i, const unsigned char* data, std::size_t size) {
           const bool first = questions_.empty();  // the packet is the same for all hosted ranks
@@ -34937,6 +34954,7 @@ inline std::string demangle(const char* name) {
   const std::size_t procedure = text_of_name.find("_MOD_");
   if (text_of_name.substr(0, 2) == "__" && procedure > 2 && procedure != std::string_view::npos)
     return std::string(text_of_name.substr(2, procedure - 2)).append("::").append(text_of_name.substr(procedure + 5));
+  if (text_of_name.substr(0, 2) != "_Z") return name;  // the function "w" of a C program is not the type wchar_t
   int status = 0;
   char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
   std::string result = status == 0 && text != nullptr ? text : name;
@@ -35444,6 +35462,35 @@ inline base::vector<std::string> call_lines(const place& p, std::size_t width, c
 
 #endif
 
+// ---- whywait/finalize/process_use.hpp
+#ifndef WHYWAIT_FINALIZE_PROCESS_USE_HPP
+#define WHYWAIT_FINALIZE_PROCESS_USE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// What this process read from disks and wrote to files on disks, as the kernel counts it: not what was in its cache, nor what is in files of
+/// the memory. 0 if the kernel does not tell. One system call.
+inline std::int64_t file_bytes_of_process() noexcept {
+  rusage used;
+  constexpr std::int64_t block = 512;
+  return ::getrusage(RUSAGE_SELF, &used) == 0 ? block * (std::int64_t{used.ru_inblock} + used.ru_oublock) : 0;
+}
+
+/// The pages of memory that this process had at most at a time; 0 if the kernel does not tell. One system call.
+inline std::int64_t most_pages_of_process() noexcept {
+  rusage used;
+  const std::int64_t page = ::sysconf(_SC_PAGESIZE);
+  return page > 0 && ::getrusage(RUSAGE_SELF, &used) == 0 ? 1024 * std::int64_t{used.ru_maxrss} / page : 0;
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/report/named_block.hpp
 #ifndef WHYWAIT_REPORT_NAMED_BLOCK_HPP
 #define WHYWAIT_REPORT_NAMED_BLOCK_HPP
@@ -35687,6 +35734,13 @@ struct not_understood {
   base::vector<place_total> calls;  ///< call sites with the most of it; `visits`: calls
   base::vector<location_seconds> ranks;  ///< by rank
   processor_sharing sharing;
+
+  /// Of the rank that has most, in seconds.
+  double most_of_rank(std::int64_t of_ranks) const noexcept {
+    double most = of_ranks > 0 ? seconds / static_cast<double>(of_ranks) : seconds;
+    for (const location_seconds& l : ranks) most = std::max(most, l.seconds);
+    return most;
+  }
 };
 
 /// From this share of rank time on ranks that share processors are named before anything else.
@@ -36916,6 +36970,7 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
   };
   std::size_t end = 0;
   std::int64_t main_ns = 0;
+  core::code_counts main_counts{};
   do {  // one thread after the other; the first one also if it has no code
     code_table of_thread;
     const std::size_t begin = end;
@@ -36928,7 +36983,10 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
       ran_ns += ran_ns_of(code[end]);
     }
     const bool main = whole.thread == 0;
-    if (main) main_ns = whole.ns;
+    if (main) {
+      main_ns = whole.ns;
+      main_counts = whole.counts;
+    }
     const auto enter = [&](const rank_code& c) {
       code_use u;
       u.block = c.block;
@@ -36955,11 +37013,13 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
   } while (end < code.size());
   if (processor.process_ns > 0) {
     // No thread had a processor for longer than its code takes. Where the main thread spins while it waits, others may as well, and
-    // code may sleep: then it is not known how long it ran.
+    // code may sleep: then it is not known how long it ran, unless that was counted around most of its code.
     const bool spins = 10 * processor.ran_ns > 11 * main_ns;
-    const std::int64_t main_ran_ns = std::min(main_ns - std::min(main_ns, processor.own_delay_ns), processor.ran_ns);
-    const std::int64_t others_ran_ns = std::max<std::int64_t>(0, processor.process_ns - processor.ran_ns);
-    out.whole.ran_ns = spins ? 0 : main_ran_ns + std::min(out.whole.ns - main_ns, others_ran_ns);
+    const std::int64_t read_ns = main_counts[core::code_count::read_ns];
+    std::int64_t main_ran_ns = spins ? 0 : std::min(main_ns - std::min(main_ns, processor.own_delay_ns), processor.ran_ns);
+    if (read_ns > 0 && 10 * read_ns >= 9 * main_ns) main_ran_ns = std::min(main_ns, main_counts[core::code_count::ran_ns]);
+    const std::int64_t others_ran_ns = spins ? 0 : std::max<std::int64_t>(0, processor.process_ns - processor.ran_ns);
+    out.whole.ran_ns = main_ran_ns + std::min(out.whole.ns - main_ns, others_ran_ns);
   }
   return out;
 }
@@ -36991,6 +37051,7 @@ struct program_facts {
   std::int64_t most_divided_ns =
       INT64_MAX;  ///< what another division of the same work saves at most, by the processors' idle time
   std::int64_t without_processor_ns = 0;  ///< of all ranks: ready to run, and no processor was free
+  std::int64_t most_pages = 0;  ///< of memory that this process had at a time; 0: not known
   processor_noise noise;
   bool useful_known = false;  ///< no rank waits outside MPI: time there is work, or without a processor
 
@@ -37009,7 +37070,7 @@ struct code_spread {
   const char* lead = "";  ///< one, several, alone: these have more of it; few: at most half of the ranks run it, evenly;
       ///< even: no rank has more; empty: unknown
   const char* excess = "";  ///< why: units (of work), visits, speed (equal units), both (units and
-      ///< speed), shared (it waited for a processor), faults (the kernel gave it memory), system (other time in the kernel),
+      ///< speed), shared (it waited for a processor), faults (the kernel gave it memory), system (other time in system calls),
       ///< work (more instructions in each visit, units are not known), instructions (more in each unit), cycles (for each
       ///< instruction), core (the same, in nearly all code of the rank), frequency (cycles in a second), unknown
   std::int32_t rank = -1, thread = 0;  ///< the thread with the most time
@@ -37092,6 +37153,10 @@ struct code_spread {
       out.excess = parts.more_faults * most_ns_of_fault >= parts.kernel_ns ? "faults" : "system";
       out.more_system_ns = parts.kernel_ns;
       out.more_faults = parts.more_faults;
+    } else if (parts.kernel_ns >= explain::least_kernel_ns && decides(2 * parts.kernel_ns) && decides(2 * parts.blocked_ns) &&
+               decides(parts.kernel_ns + parts.blocked_ns)) {  // system calls that sleep, as those on files do
+      out.excess = "system";
+      out.more_system_ns = parts.kernel_ns + parts.blocked_ns;
     } else if (offset) {
       return even();
     } else if (decides(parts.instructions_ns)) {
@@ -37591,7 +37656,7 @@ inline base::vector<explain::balance_answer> balances_of(const explain::outcome&
   for (explain::balance_answer& b : all) {
     b.bounded = b.bounded || b.saving_ns > said.most_divided_ns;
     b.saving_ns = std::min(b.saving_ns, said.most_divided_ns);
-    if (is_dealt(b, dealt)) b.saving_ns = std::min(b.most_ns - b.sum_ns / b.among, most_ns);
+    if (!b.even && is_dealt(b, dealt)) b.saving_ns = std::min(b.most_ns - b.sum_ns / b.among, most_ns);
     else if (b.among > b.ranks && !base::ranks_are_threads()) b.saving_ns = std::min(b.saving_ns, most_ns);
   }
   base::small_stable_sort(
@@ -37680,7 +37745,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
       continue;
     }
     if (ranks_in_turn && rule_replaces(b, found, said, even)) continue;
-    const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
+    const bool nearly_all = v.ratio <= 0 || v.ratio >= 20;
     if ((b.after || b.before) && !computes_more(b, said)) continue;
     v.saving_seconds = (in_turn && !b.moves) || ranks_in_turn ? even : saving;
     const bool progress = rules::delays_progress(b.piece, found);
@@ -39929,6 +39994,43 @@ inline void set_reason(row_writer& b, const explain::residual_term& t, const exp
 
 #endif
 
+// ---- whywait/rules/change_words.hpp
+#ifndef WHYWAIT_RULES_CHANGE_WORDS_HPP
+#define WHYWAIT_RULES_CHANGE_WORDS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// What to do about the code that made the late side of a wait late: the words before and after its name.
+struct change_words {
+  std::string_view because, change;  ///< of a verdict
+  std::string_view spread, over;     ///< of advice
+
+  std::string verdict(const std::string& blocks) const {
+    return blocks.empty() ? std::string() : base::joined({because, blocks, change});
+  }
+  /// `nouns`: of those that run the code.
+  std::string advice(const std::string& blocks, std::string_view nouns) const {
+    return base::joined({spread, blocks, over, over.back() == ' ' ? nouns : ""});
+  }
+};
+
+/// By what made the code late.
+inline constexpr change_words uneven_words{" because of ", ": evening that out", "spread the work of ", " evenly over the "};
+inline constexpr change_words handed_on_words{", which had waited for others because of ",
+                                              ": making it shorter or beginning sooner", "spread the work of ",
+                                              " evenly over the "};
+inline constexpr change_words marked_wait_words{" because of ", ": making it shorter", "make ", " shorter"};
+inline constexpr change_words begun_late_words{" because of ", ", which begins late there: beginning it sooner", "begin ",
+                                               " sooner"};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/rules/place_columns.hpp
 #ifndef WHYWAIT_RULES_PLACE_COLUMNS_HPP
 #define WHYWAIT_RULES_PLACE_COLUMNS_HPP
@@ -40102,6 +40204,44 @@ class path_blocks {
 
 #endif
 
+// ---- whywait/rules/run_row.hpp
+#ifndef WHYWAIT_RULES_RUN_ROW_HPP
+#define WHYWAIT_RULES_RUN_ROW_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// Adds the event `run`. What the kernel did for the program is the mean of all ranks without the one that computes longest, because what
+/// only that one has is uneven.
+inline void add_run_row(event_store& store, const explain::outcome& found, std::int64_t ranks, const program_facts& program,
+                        const saving_bounds& bounds) {
+  const auto part =
+      found.location_ns > 0 ? static_cast<double>(found.waiting_ns) / static_cast<double>(found.location_ns) : 0.0;
+  row_writer run(store, "run");
+  run.set("ranks", ranks).set("locations", found.locations).time("duration", found.longest_ns);
+  run.time("location_time", found.location_ns).time("waiting", found.waiting_ns).set("waiting_share", part);
+  run.set("unmatched", found.unmatched).set("clock_violations", found.clock_violations);
+  if (program.code == nullptr) return;
+  const code_use& whole = program.code->whole;
+  const auto each = [&whole](core::code_count what) {
+    return whole.ranks > 1 ? (whole.counts[what] - whole.most_counts[what]) / (whole.ranks - 1) : whole.counts[what];
+  };
+  const std::int64_t faults = each(core::code_count::faults);
+  run.time("kernel_duration", std::min(each(core::code_count::system_ns), found.longest_ns)).set("faults", faults);
+  run.set("repeated_faults", program.most_pages > 0 ? std::max<std::int64_t>(0, faults - program.most_pages) : 0);
+  // Time without a processor inside MPI is not known to be lost: a rank that waits may be ready to run. Of ranks that compute as long, the
+  // run loses what each of them lacked; of others it may be more.
+  const std::int64_t lacked_ns = 2 * program.noise.all_ns / std::max<std::int64_t>(1, ranks);
+  run.time("own_processors", std::min({bounds.by_processors(), lacked_ns, found.longest_ns}));
+}
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/rules/wait_shapes.hpp
 #ifndef WHYWAIT_RULES_WAIT_SHAPES_HPP
 #define WHYWAIT_RULES_WAIT_SHAPES_HPP
@@ -40218,7 +40358,7 @@ class fact_maker {
         bounds_(found, program_, ranks) {
     for (const bool whole : {false, true}) {  // an answer about all unmarked code saves more than its largest piece
       for (const explain::balance_answer& all : found.balances) {
-        if ((all.block == explain::unmarked_key()) != whole) continue;
+        if (all.even || (all.block == explain::unmarked_key()) != whole) continue;
         const auto number = static_cast<std::uint32_t>(&all - found.balances.begin());
         balanced_.intern(all.piece, number);
         for (const explain::balance_answer& b : found.balances) {  // pieces of the code after or before one call
@@ -40233,15 +40373,7 @@ class fact_maker {
   void make() {
     store_.location_time = seconds(found_.location_ns);
     store_.run_time = seconds(found_.longest_ns);
-    row_writer(store_, "run")
-        .set("ranks", ranks_)
-        .set("locations", found_.locations)
-        .time("duration", found_.longest_ns)
-        .time("location_time", found_.location_ns)
-        .time("waiting", found_.waiting_ns)
-        .set("waiting_share", ratio(found_.waiting_ns, found_.location_ns))
-        .set("unmatched", found_.unmatched)
-        .set("clock_violations", found_.clock_violations);
+    add_run_row(store_, found_, ranks_, program_, bounds_);
     for (const explain::explanation& e : found_.waits) shapes_.add(e);
     for (std::size_t i = 0; i < found_.waits.size(); ++i) wait(i);
   }
@@ -40267,7 +40399,9 @@ class fact_maker {
       out.text = "the code between " + (d.since_init ? std::string(base::start_text()) : detail::call_of(d.from)) + " and " +
                  detail::call_of(d.where);
     else if (d.kind == explain::block_kind::call)
-      out.text = (d.where != nullptr && d.where->call.compare(0, 4, "MPI_") == 0 ? "the transfer in " : "the time in ") +
+      out.text = (d.where != nullptr && d.where->call.compare(0, 4, "MPI_") == 0 && d.where->call.compare(0, 8, "MPI_File") != 0
+                      ? "the transfer in "
+                      : "the time in ") +
                  detail::call_of(d.where);
     else out.text = base::shorten_middle(base::printable(d.name), 48);
     return out;
@@ -40446,16 +40580,13 @@ class fact_maker {
     w.time("in_transfer", transfer).time("in_marked_waits", marked);
     const std::string guilty = late_text(e), waiting = waiting_text(e);
     w.set("late_others", guilty == waiting ? "one another" : guilty);
-    w.set("because", used == 0     ? std::string()
-                     : handed_on   ? base::joined({", which had waited for others because of ", blocks,
-                                                   ": making it shorter or beginning sooner"})
-                     : marked_wait ? base::joined({" because of ", blocks, ": making it shorter"})
-                                   : base::joined({" because of ", blocks, ": evening that out"}));
-    w.set("spread",
-          base::joined({marked_wait ? "make " : "spread the work of ", blocks, marked_wait ? " shorter" : " evenly over the ",
-                        marked_wait           ? ""
-                        : within_ranks(e.why) ? "threads"
-                                              : base::rank_nouns()}));
+    const auto begun_late = [&](const auto& b) { return b.even && b.piece == terms[0]->block; };
+    const change_words& words = handed_on                                               ? handed_on_words
+                                : marked_wait                                           ? marked_wait_words
+                                : used > 0 && base::any_of(found_.balances, begun_late) ? begun_late_words
+                                                                                        : uneven_words;
+    w.set("because", words.verdict(blocks));
+    w.set("spread", words.advice(blocks, within_ranks(e.why) ? "threads" : base::rank_nouns()));
     w.set("late_ranks", guilty).set("late_ranks_count", late_count).set("late_rank", late_rank);
     w.set("waiting_ranks", waiting)
         .set("waiting_ranks_count", waiting_count)
@@ -40986,7 +41117,9 @@ struct fact_row {
 // another unit.
 inline const fact_row* fact_rows(std::size_t& count) noexcept {
   static constexpr fact_row rows[] = {
-      {"run", "number: ranks locations waiting_share unmatched clock_violations; seconds: duration location_time waiting",
+      {"run",
+       "number: ranks locations waiting_share unmatched clock_violations faults repeated_faults;"
+       "seconds: duration location_time waiting kernel_duration own_processors",
        true},
       {"wait",
        "number: wait count without_share share share_of_waiting wrong_order_count late_ranks_count waiting_ranks_count "
@@ -43693,7 +43826,7 @@ declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' 
 declare problem for uneven when w.excess = 'shared' parameters (
   name = "shared_processor",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, send_after_work",
-  root = "{w.code_thread}",
+  root = "processors",
   description = "{w.code_thread} was ready to run for {w.code_delay} without a processor, so that {w.top} took {w.code_ratio} times as
                  long as on the others" + if(w.code_processors > 0, "; it may use {plural(w.code_processors, 'processor', 'processors')}.", "."),
   verdict = if(w.own_processors > w.code_delay, "ranks were ready to run without a processor: giving each rank one of its own",
@@ -43709,19 +43842,42 @@ declare problem for uneven when w.excess = 'faults' parameters (
   description = "{w.code_thread} spent {w.code_system} more in the kernel than the others, in {plural(w.code_faults, 'more page fault', 'more page faults')},
                  so that {w.top} took {w.code_ratio} times as long.",
   verdict = "{w.code_thread} takes {w.code_ratio} times as long as " + if(w.code_ranks = 2, "the other", "the others") + " in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
-            + " because of page faults: using the same memory again",
-  advice = "use the same memory again on {w.code_thread} instead of giving it back to the system: a pool, or M_MMAP_THRESHOLD and
-            M_TRIM_THRESHOLD of mallopt; or touch it once before",
+            + " because of page faults: using " + if(w.count <= 2, "large pages, or less memory,", "the same memory again"),
+  advice = if(w.count <= 2, "use less memory on {w.code_thread}, or large pages (madvise with MADV_HUGEPAGE): it seems to be used for the first time there",
+              "use the same memory again on {w.code_thread} instead of giving it back to the system: a pool, or M_MMAP_THRESHOLD and
+            M_TRIM_THRESHOLD of mallopt; or touch it once before"),
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 declare problem for uneven when w.excess = 'system' parameters (
   name = "system_calls",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, send_after_work",
   root = "{w.top} {w.top_place} {w.code_thread}",
-  description = "{w.code_thread} spent {w.code_system} more in the kernel than the others, so that {w.top} took {w.code_ratio} times as long.",
+  description = "{w.code_thread} spent {w.code_system} more in system calls than the others, so that {w.top} took {w.code_ratio} times as long.",
   verdict = "{w.code_thread} takes {w.code_ratio} times as long as " + if(w.code_ranks = 2, "the other", "the others") + " in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
-            + " because of system calls: making fewer of them",
-  advice = "make fewer system calls on {w.code_thread} (strace -c -f counts them): larger buffers, fewer files, no clock or memory calls in loops",
+            + " because of system calls: fewer of them, or for less data,",
+  advice = "make fewer system calls on {w.code_thread} (strace -c -f counts them): larger buffers, fewer files, no clock or memory calls in loops; or for less data, if few move much of it",
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
+
+# All ranks alike lack a processor now and then, so that none is late.
+declare problem for run when own_processors >= 10 % * duration and own_processors > 0 s parameters (
+  name = "few_processors",
+  root = "processors",
+  description = "All ranks were ready to run without a processor now and then, for up to {own_processors} of the run.",
+  verdict = "ranks were ready to run without a processor: giving each rank one of its own",
+  advice = "give each rank a processor of its own: check the binding, start no more ranks than processors, stop what else runs there",
+  duration = min(own_processors * ranks, location_time), saving = own_processors );
+
+# All ranks alike spend time in the kernel, so that none is late. A fault for each page of memory comes with its first use; more of them are
+# memory that goes back and comes again.
+declare problem for run when kernel_duration >= 15 % * duration and kernel_duration >= 40 ms
+    and (faults * 50 us < kernel_duration or 2 * repeated_faults >= faults) parameters (
+  name = "time_in_kernel",
+  description = "Each rank spends {kernel_duration} of its own code in the kernel"
+                + if(faults * 50 us < kernel_duration, ".", ", in {plural(faults, 'page fault', 'page faults')}."),
+  verdict = "all ranks spend {percent(kernel_duration / duration)} of the run in the kernel"
+            + if(faults * 50 us < kernel_duration, ", in system calls: fewer of them, or for less data,", ", in page faults: using the same memory again"),
+  advice = if(faults * 50 us < kernel_duration, "make fewer system calls (strace -c -f counts them): larger buffers, fewer files, no clock or memory calls in loops; or for less data, if few move much of it",
+              "use the same memory again instead of giving it back to the system: a pool, or M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of mallopt"),
+  duration = min(kernel_duration * ranks, location_time), saving = kernel_duration );
 
 # One rank runs the block, or few do, and the others wait: Amdahl's law.
 declare composite event serial member ( wait as w ) when (w.lead = 'alone' or w.lead = 'few') and w.top_kind != 'between' and w.top_kind != 'waiting';
@@ -43760,7 +43916,7 @@ declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_r
 # of the C++ library makes another call than the others, so that its code has another name. Waits of some microseconds are the cost of calls,
 # and short ones beside long ones for the same block chance.
 declare composite event varying_block member ( wait as w )
-  when w.lead = 'even' and w.mean >= 5 us and 3 * w.duration >= w.above_mean and w.operation_call != 'futex wait' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
+  when w.lead = 'even' and not (w.pattern = 'wait_for_progress' and w.nonblocking) and w.mean >= 5 us and 3 * w.duration >= w.above_mean and w.operation_call != 'futex wait' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
        and w.top_kind != 'waiting' and (w.top_duration - w.top_inherited > 40 % * w.duration or w.longer_share >= 50 %);
 declare problem for varying_block when w.top_here >= 50 % and w.top_waiting_amount > 0 parameters (
   name = "slow_block",
@@ -44057,9 +44213,9 @@ declare problem for late_sender parameters (
   verdict = if(idle, "{w.waiting_ranks} waited in {w.operation} while all others ran {w.blocks}: dividing it among all ranks",
             if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), "",
                "{w.waiting_ranks} waited in {w.operation} for messages of {w.late_others}"
-               + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them earlier, if possible,")),
+               + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them or parts of them earlier, if possible,")),
   advice = if(idle, "let {w.waiting_ranks} run a part of {w.blocks} as well, or make it shorter; or ",
-           if(w.blocks_count > 0 and w.sends_after_work and not (w.earlier_known and w.earlier_share < 2 %), "call {w.cause} before {w.blocks} if the message does not depend on it, or ",
+           if(w.blocks_count > 0 and w.sends_after_work and not (w.earlier_known and w.earlier_share < 2 %), "call {w.cause} before {w.blocks} if the message does not depend on it, else after each part of it, or ",
            if(w.blocks_count > 0, "make {w.blocks} shorter" + if(2 * w.top_inherited > w.top_duration, "", " on {w.late_ranks}") + ", or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", "")))))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}",
                 "post the receive early with MPI_Irecv and wait for it after other work"),
@@ -44068,12 +44224,13 @@ declare problem for late_sender parameters (
 
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
 # would travel while all work. What that saves is known from the virtual clocks; at most, if ranks also wait until nonblocking sends are
-# done: where the library sends large messages only inside calls, they wait for each other's next call. Where evening out the work saves
-# far more, that is the problem.
+# done, and in MPI_Send until there is a receive: where the library sends large messages only inside calls, they wait for each other's next
+# call. Where evening out the work saves far more, that is the problem.
 declare composite event send_after_work member ( wait as w )
   when w.pattern = 'late_sender' and w.lead = 'even' and w.earlier_share >= 2 % and w.earlier_in_turn >= 50 %
        and w.earlier_indirect <= 50 % and w.top_kind != 'waiting'
-       and (w.longer_share < 50 % or 2 * w.earlier_saving >= w.above_mean);
+       and (w.longer_share < 50 % or 2 * w.earlier_saving >= w.above_mean)
+  parameters ( in_parts = w.earlier_indirect > 20 % and w.longer_share < 50 % );
 declare problem for send_after_work parameters (
   name = "send_after_work",
   instead_of = "late_sender, serialised_pipeline, slow_block, work_in_turn",
@@ -44081,9 +44238,9 @@ declare problem for send_after_work parameters (
   description = "{w.earlier_ranks} waited for messages that are sent only after {w.top}: {w.earlier_sends}.",
   verdict = if(w.earlier_saving < w.noise, "", "{w.earlier_ranks} waited for messages that are sent only after {w.top}"
             + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
-            + ": calling {w.earlier_sends} ahead of it, if the messages do not depend on it,"),
-  advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + " if the messages do not depend on it"
-           + if(w.nonblocking, " (large ones may leave only while both ranks are inside MPI)", "")
+            + ": calling {w.earlier_sends} ahead of it, " + if(in_parts, "or after each part of it if the messages depend on it,", "if the messages do not depend on it,")),
+  advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + " if the messages do not depend on it" + if(in_parts, ", else after each part of it", "")
+           + if(w.nonblocking, " (large ones may leave only while both ranks are inside MPI)", ", with MPI_Isend where MPI_Send waits for the receiver")
            + if(w.longer_share >= 50 %, "; or even out that code from visit to visit, which would save up to {w.above_mean}", ""),
   duration = w.duration, saving = w.earlier_saving, predicted = not w.nonblocking );
 
@@ -44100,18 +44257,22 @@ declare problem for late_receiver parameters (
   duration = w.duration,
   saving = w.avoidable );
 
+# What a rank needs of the others in a collective call may need that they are in the same call, not in any.
 # In code ahead of the call that begins the message nothing is pending: where two pieces of code are named, one may be that.
 declare composite event wait_for_progress member ( wait as w ) when w.pattern = 'wait_for_progress'
-  parameters ( code = if(w.blocks_count = 2 and w.top_kind = 'between', w.top, w.blocks),
+  parameters ( collective = w.operation_site = w.cause_site and not w.nonblocking and not contains(w.operation_call, 'Send')
+                            and not contains(w.operation_call, 'send') and not contains(w.operation_call, 'Recv'),
+               code = if(w.blocks_count = 2 and w.top_kind = 'between', w.top, w.blocks),
                part = if(w.blocks_count = 2 and w.top_kind = 'between', min(1, w.top_duration / w.duration), 1) );
 declare problem for wait_for_progress parameters (
   name = "wait_for_progress",
   description = "{w.waiting_ranks} had posted what {w.operation} needs, but it did not complete until {w.late_ranks} called MPI again
                  ({w.cause}).",
   verdict = if(w.top_kind = 'call', "", "{w.waiting_ranks} waited in {w.operation} until {w.late_ranks} called MPI again"
-            + if(w.blocks_count > 0, ", after {code}", "") + ": calling MPI_Test there now and then"),
-  advice = if(w.blocks_count > 0, "let {w.late_ranks} call MPI_Test now and then in {code}, or make {code} shorter there",
-              "let {w.late_ranks} call MPI_Test now and then ahead of {w.cause}")
+            + if(w.blocks_count > 0, ", after {code}", "") + if(collective, ": its nonblocking form and MPI_Test there", ": calling MPI_Test there now and then")),
+  advice = if(collective, "let {w.late_ranks} start the nonblocking form of {w.cause} ahead of that code, and call MPI_Test in it now and then",
+           if(w.blocks_count > 0, "let {w.late_ranks} call MPI_Test now and then in {code}, or make {code} shorter there",
+              "let {w.late_ranks} call MPI_Test now and then ahead of {w.cause}"))
            + if(w.nonblocking, "; or give {w.waiting_ranks} work to do ahead of {w.operation}", "")
            + "; some MPI libraries have a progress thread",
   duration = w.duration,
@@ -44371,7 +44532,7 @@ declare problem for ordered parameters (
   duration = w.duration,
   saving = max(w.avoidable, min(w.most_divided, 2 * w.all_shapes / w.threads)) );
 
-# Others wait for a thread that waits itself, until its time runs out.
+# Others wait for a thread that waits itself, until its time runs out. While they still work it has nothing to do: that part is its share.
 declare composite event unnotified member ( wait as w )
   when w.pattern != 'join' and w.top_kind = 'call' and (contains(w.top, 'timedwait') or contains(w.top, 'wait_for') or contains(w.top, 'wait_until'));
 declare problem for unnotified parameters (
@@ -44382,7 +44543,7 @@ declare problem for unnotified parameters (
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others} because of {w.top}, which no notification ended: notifying it",
   advice = "notify {w.late_ranks} when there is something to do, instead of letting it wait until its time runs out",
   duration = w.duration,
-  saving = min(w.avoidable, w.top_duration) );
+  saving = min(w.avoidable, w.top_share * w.duration) );
 
 # The notification is missing, or comes before the condition is true: the thread goes on only because its time runs out.
 declare problem for notified when missed_duration > 0 s parameters (
@@ -45301,6 +45462,7 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     program.shared_processors = shared;
     program.useful_known = useful_known;
     program.most_divided_ns = most_divided_ns;
+    program.most_pages = most_pages_of_process();
     program.without_processor_ns = static_cast<std::int64_t>(1e9 * sharing.seconds);
     program.noise.all_ns = static_cast<std::int64_t>(1e9 * sharing.code_seconds);
     for (const rules::code_use& u : all.code.blocks) program.noise.add(u.most_rank, u.most_delay_ns);
@@ -53654,8 +53816,8 @@ inline std::string remark(const residual_entry& r, const remark_parts& with = {}
   if (detail::only_lead(r)) return std::string("same ") + (r.kind == "call" ? "calls; " : "visits; ") + detail::lead_words(r);
   if (r.kind == "startup") {
     out = r.seconds() > 0 ? "the late side came later out of it" : "the waiting side came later out of it";
-  } else if (late > 0 && waiting <= 0) {
-    out = "only the late side ran it";
+  } else if (late > 0 && (waiting <= 0 || (r.kind == "between" && 100 * r.waiter_seconds() < r.causer_seconds()))) {
+    out = waiting <= 0 ? "only the late side ran it" : "the waiting side hardly ran any code there";
   } else if (late <= 0 && waiting > 0) {
     out = "only the waiting side ran it";
   } else if (late > 0 && waiting > 0) {
@@ -53838,11 +54000,13 @@ inline void weaken(result& r) {
   // What is not understood may be the cause of the waits, and a thread without a processor comes late.
   const bool weak_clocks = is_weakened(r), weak_patterns = weak_clocks || (r.run.threads_only && shares_processors(r));
   const bool weak_locks = frequent_locks(r).matter();
+  const double not_understood = r.not_understood.most_of_rank(r.run.ranks);
   base::vector<verdict_entry> kept;
   for (verdict_entry& v : r.verdict) {
     const bool of_lock = v.problem == "mutex_contention" || v.problem == "work_under_lock";
     const bool unseen = r.run.openmp_unseen && v.claim.find("omp ") != std::string::npos;  // it may wait in that code
-    if ((!weak_patterns || !v.of_pattern) && (!weak_locks || !of_lock) && !unseen) kept.push_back(std::move(v));
+    const bool weak_pattern = v.of_pattern && weak_patterns && (r.run.threads_only || v.saving_seconds < 5 * not_understood);
+    if (!weak_pattern && (!weak_locks || !of_lock) && !unseen) kept.push_back(std::move(v));
   }
   r.verdict = std::move(kept);
   // The clocks keep the time that is not understood as it is, also where a rank waits in it that would not wait any more.
@@ -53984,7 +54148,7 @@ inline std::string asleep_words(const result& r) {
   return time_words(r, r.asleep, "is asleep or yields the processor, which counts as code");
 }
 inline std::string outside_words(const result& r) {
-  return time_words(r, r.outside, "waits for input, signals or processes, or until a time limit, which is not explained");
+  return time_words(r, r.outside, "waits for input, signals or processes, or until a time limit, which no thread ended");
 }
 inline std::string other_worlds_words(const result& r) {
   return time_words(
@@ -61144,28 +61308,6 @@ class run_profile {
 
 #endif
 
-// ---- whywait/finalize/file_bytes.hpp
-#ifndef WHYWAIT_FINALIZE_FILE_BYTES_HPP
-#define WHYWAIT_FINALIZE_FILE_BYTES_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace finalize {
-
-/// What this process read from disks and wrote to files on disks, as the kernel counts it: not what was in its cache, nor what is in files of
-/// the memory. 0 if the kernel does not tell. One system call.
-inline std::int64_t file_bytes_of_process() noexcept {
-  rusage used;
-  constexpr std::int64_t block = 512;
-  return ::getrusage(RUSAGE_SELF, &used) == 0 ? block * (std::int64_t{used.ru_inblock} + used.ru_oublock) : 0;
-}
-
-}  // namespace finalize
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/finalize/late_start.hpp
 #ifndef WHYWAIT_FINALIZE_LATE_START_HPP
 #define WHYWAIT_FINALIZE_LATE_START_HPP
@@ -63794,9 +63936,8 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
     found.file_bytes = facts.file_bytes;
     const bool shared = reports::shares_processors(unknown, base::seconds_of(found.location_ns));
     const bool useful_known = !reports::polls_matter(unknown, base::seconds_of(found.location_ns));
-    // Where only ranks share processors, what they waited for one (`sharing`) bounds the answers.
     const std::int64_t divided_ns =
-        found.locations > facts.ranks
+        found.locations > facts.ranks || unknown.sharing.ranks > unknown.sharing.processors
             ? most_divided_ns(found.total_ns, contributions.code.whole.ran_ns, unknown.sharing.all_processors)
             : INT64_MAX;
     advice = advise(process.registry->config.rules, found, names, std::move(contributions), shared, useful_known,

@@ -30,6 +30,8 @@ PLAYS = {
     "shared": ["shared_processor"],
     "faults": ["page_faults"],
     "system_calls": ["system_calls"],
+    "crowded": ["few_processors"],
+    "kernel": ["time_in_kernel"],
     "place": ["slow_rank"],
     "small_messages": ["small_messages"],
     "bursts": ["aggregate_messages"],

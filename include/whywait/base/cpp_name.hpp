@@ -20,6 +20,7 @@ inline std::string demangle(const char* name) {
   const std::size_t procedure = text_of_name.find("_MOD_");
   if (text_of_name.substr(0, 2) == "__" && procedure > 2 && procedure != std::string_view::npos)
     return std::string(text_of_name.substr(2, procedure - 2)).append("::").append(text_of_name.substr(procedure + 5));
+  if (text_of_name.substr(0, 2) != "_Z") return name;  // the function "w" of a C program is not the type wchar_t
   int status = 0;
   char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
   std::string result = status == 0 && text != nullptr ? text : name;

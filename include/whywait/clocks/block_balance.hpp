@@ -109,6 +109,17 @@ class block_balance {
     found.resize(kept);
     return found;
   }
+  /// Unmarked pieces whose rank computes no longer than the others from the operation of all ranks ahead of them to the next one.
+  base::pod_vector<explain::balance_answer> even_in_phase() const {
+    base::pod_vector<entry> found;
+    for (const entry& e : all_) {
+      if (e.first == 0 || !is_even_in_phase(e, e.most_ns - e.sum_ns / all_ranks_)) continue;
+      found.push_back(e);
+      found.back().even = true;
+      found.back().among = e.ranks;
+    }
+    return found;
+  }
   static std::int64_t mean_ns(const explain::balance_answer& e) noexcept { return e.sum_ns / e.among; }
   /// Whether a thread hardly runs a block, beside the one that runs most of it.
   static bool hardly_runs(const explain::balance_answer& e, std::int64_t ns) noexcept { return 20 * ns < e.most_ns; }
@@ -199,13 +210,18 @@ class block_balance {
     }
     return piece;
   }
-  // Whether all ranks run a piece, and that which runs most of it does not compute longer than the others from the operation of all ranks
-  // ahead of it to the next one: what these run less of it they run there between other calls.
+  // Whether all ranks run a piece, or would once balanced, and that which runs most of it does not compute longer than the others from the
+  // operation of all ranks ahead of it to the next one: what these run less of it they run there between other calls.
   bool is_even_in_phase(const entry& e) const noexcept {
-    const bool asked = e.ranks == all_ranks_ && !e.region && e.block != explain::unmarked_key();
+    const bool asked = std::max(e.ranks, e.among) == all_ranks_ && !e.region && e.block != explain::unmarked_key();
     const entry* const piece = asked ? explain::find_block(all_, e.piece) : nullptr;
-    const entry* const all = piece != nullptr ? explain::find_block(all_, piece->phase) : nullptr;
-    return all != nullptr && all->ranks == all_ranks_ && 2 * (piece->phase_ns - all->sum_ns / all->ranks) < excess(e);
+    // Code that only one rank runs is not to be divided if the others compute just as long in its phase.
+    return piece != nullptr && is_even_in_phase(*piece, e.among > e.ranks ? excess(e) / 5 : excess(e));
+  }
+  // Whether what makes the rank of a piece late in its phase is less than half of `more_ns`.
+  bool is_even_in_phase(const entry& piece, std::int64_t more_ns) const noexcept {
+    const entry* const all = explain::find_block(all_, piece.phase);
+    return all != nullptr && all->ranks == all_ranks_ && 2 * (piece.phase_ns - all->sum_ns / all->ranks) < more_ns;
   }
   static std::int64_t excess(const entry& e) noexcept { return e.most_ns - mean_ns(e); }
 

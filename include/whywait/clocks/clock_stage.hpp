@@ -81,17 +81,15 @@ class clock_stage final : public explain::rank_clocks {
     merging.each_class(number, [this](std::uint32_t, const explain::class_clock& c) { placed_.push_back(c); });
   }
 
-  /// On rank 0: chooses the blocks to predict savings for: those that explain most, then half as many others of its own
-  /// path. With options::maps it also guesses for which of them further speeds will be predicted.
-  /// `balances`: the blocks to predict the saving of balancing for.
-  base::packet choose_blocks(base::pod_vector<explain::balance_answer>&& balances) {
-    balances_ = std::move(balances);
+  /// On rank 0: chooses the blocks to predict savings for: those that explain most, then half as many others of its own path, and at
+  /// most `most_balanced` to balance. With options::maps it also guesses for which of them further speeds will be predicted.
+  base::packet choose_blocks(const block_balance& balance, std::size_t most_balanced) {
+    balances_ = balance.candidates(most_balanced);
+    even_ = balance.even_in_phase();
     base::vector<key_time> blocks;
-    for (const explain::merged_class& c : merging_->merged_classes()) {
-      for (const explain::residual_term& t : c.sum.residual) {
+    for (const explain::merged_class& c : merging_->merged_classes())
+      for (const explain::residual_term& t : c.sum.residual)
         if (t.within == 0 && t.total_ns > 0) blocks.emplace_back(t.block, t.total_ns);
-      }
-    }
     add_up(blocks);
     blocks.resize(std::min(blocks.size(), settings_->savings));
     base::pod_vector<explain::block_time> path = critical_path::joined(path_.path);
@@ -259,9 +257,8 @@ class clock_stage final : public explain::rank_clocks {
   void report(explain::outcome& result, base::vector<explain::merged_class>& merged) override {
     result.total_ns = total_ns_;
     result.without_overhead = without_;
-    for (const explain::location_history& l : rank_->locations) {
+    for (const explain::location_history& l : rank_->locations)
       result.without_overhead.calibrated = result.without_overhead.calibrated || !l.call_overheads.empty();
-    }
     result.efficiency = efficiency_;
     result.critical_path = path_.present(locations_);
     result.costs = costs_.present();
@@ -278,6 +275,8 @@ class clock_stage final : public explain::rank_clocks {
       if (b.among > b.ranks) b.saving_ns = std::min(b.saving_ns, total_ns_ - b.others_ns - block_balance::mean_ns(b));
       else b.moves = b.reused || (evened_ns > 0 && 5 * evened_ns > 7 * b.saving_ns);
     }
+    for (const explain::balance_answer& b : even_)
+      if (100 * b.most_ns > total_ns_) result.balances.push_back(b);
     base::small_stable_sort(result.balances, [](const explain::balance_answer& a, const explain::balance_answer& b) {
       return a.saving_ns > b.saving_ns;
     });
@@ -384,7 +383,7 @@ class clock_stage final : public explain::rank_clocks {
   core::stable_key barrier_ = 0;  ///< on rank 0: the call site of the question after those, or 0
   base::pod_vector<core::stable_key> locks_;  ///< on rank 0: the call sites of the question after that; empty: none
   explain::turn_taking turns_;  ///< on rank 0: of the question after that
-  base::pod_vector<explain::balance_answer> balances_;  ///< the last questions
+  base::pod_vector<explain::balance_answer> balances_, even_;  ///< the last questions; of block_balance::even_in_phase
   balanced_time balanced_;
   slow_ranks slow_;
   base::vector<std::int64_t> ends_;  ///< end of the run for every question

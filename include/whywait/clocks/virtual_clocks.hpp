@@ -70,7 +70,7 @@ class clock_stages final : public explain::run_clocks {
     transport.broadcast(
         [&](std::int32_t i) {
           return packed(nodes[static_cast<std::size_t>(i)],
-                        at(i).choose_blocks(balances[static_cast<std::size_t>(i)].candidates(most_balanced)));
+                        at(i).choose_blocks(balances[static_cast<std::size_t>(i)], most_balanced));
         },
         [&](std::int32_t i, const unsigned char* data, std::size_t size) {
           const bool first = questions_.empty();  // the packet is the same for all hosted ranks

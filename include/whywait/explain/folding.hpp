@@ -169,6 +169,7 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
         const thread_of_rank most{a.rank, a.thread}, theirs{b.rank, b.thread};
         a.several = a.several || (a.most_ns > 0 && !(most == theirs));
         a.moves = a.moves || b.moves;
+        a.even = a.even && b.even;
         const bool alone = a.ranks == 1 && b.ranks == 1 && most == theirs;
         a.ranks = std::max(std::max(a.ranks, b.ranks), alone ? 1 : 2);
         if (!alone && a.among > a.ranks) a.among = a.ranks;

@@ -8,6 +8,7 @@
 #include <whywait/base/vector.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/history.hpp>
+#include <whywait/finalize/process_use.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/rules/advice.hpp>
 #include <whywait/rules/call_rows.hpp>
@@ -66,6 +67,7 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     program.shared_processors = shared;
     program.useful_known = useful_known;
     program.most_divided_ns = most_divided_ns;
+    program.most_pages = most_pages_of_process();
     program.without_processor_ns = static_cast<std::int64_t>(1e9 * sharing.seconds);
     program.noise.all_ns = static_cast<std::int64_t>(1e9 * sharing.code_seconds);
     for (const rules::code_use& u : all.code.blocks) program.noise.add(u.most_rank, u.most_delay_ns);

@@ -72,9 +72,8 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
     found.file_bytes = facts.file_bytes;
     const bool shared = reports::shares_processors(unknown, base::seconds_of(found.location_ns));
     const bool useful_known = !reports::polls_matter(unknown, base::seconds_of(found.location_ns));
-    // Where only ranks share processors, what they waited for one (`sharing`) bounds the answers.
     const std::int64_t divided_ns =
-        found.locations > facts.ranks
+        found.locations > facts.ranks || unknown.sharing.ranks > unknown.sharing.processors
             ? most_divided_ns(found.total_ns, contributions.code.whole.ran_ns, unknown.sharing.all_processors)
             : INT64_MAX;
     advice = advise(process.registry->config.rules, found, names, std::move(contributions), shared, useful_known,

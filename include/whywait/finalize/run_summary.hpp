@@ -4,9 +4,9 @@
 #include <whywait/base/units.hpp>
 #include <whywait/core/clock.hpp>
 #include <whywait/finalize/collect.hpp>
-#include <whywait/finalize/file_bytes.hpp>
 #include <whywait/finalize/late_start.hpp>
 #include <whywait/finalize/other_threads.hpp>
+#include <whywait/finalize/process_use.hpp>
 #include <whywait/finalize/team.hpp>
 #include <whywait/finalize/unseen_openmp.hpp>
 #include <whywait/finalize/waiting_sample.hpp>

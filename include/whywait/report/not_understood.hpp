@@ -41,6 +41,13 @@ struct not_understood {
   base::vector<place_total> calls;  ///< call sites with the most of it; `visits`: calls
   base::vector<location_seconds> ranks;  ///< by rank
   processor_sharing sharing;
+
+  /// Of the rank that has most, in seconds.
+  double most_of_rank(std::int64_t of_ranks) const noexcept {
+    double most = of_ranks > 0 ? seconds / static_cast<double>(of_ranks) : seconds;
+    for (const location_seconds& l : ranks) most = std::max(most, l.seconds);
+    return most;
+  }
 };
 
 /// From this share of rank time on ranks that share processors are named before anything else.

@@ -76,11 +76,13 @@ inline void weaken(result& r) {
   // What is not understood may be the cause of the waits, and a thread without a processor comes late.
   const bool weak_clocks = is_weakened(r), weak_patterns = weak_clocks || (r.run.threads_only && shares_processors(r));
   const bool weak_locks = frequent_locks(r).matter();
+  const double not_understood = r.not_understood.most_of_rank(r.run.ranks);
   base::vector<verdict_entry> kept;
   for (verdict_entry& v : r.verdict) {
     const bool of_lock = v.problem == "mutex_contention" || v.problem == "work_under_lock";
     const bool unseen = r.run.openmp_unseen && v.claim.find("omp ") != std::string::npos;  // it may wait in that code
-    if ((!weak_patterns || !v.of_pattern) && (!weak_locks || !of_lock) && !unseen) kept.push_back(std::move(v));
+    const bool weak_pattern = v.of_pattern && weak_patterns && (r.run.threads_only || v.saving_seconds < 5 * not_understood);
+    if (!weak_pattern && (!weak_locks || !of_lock) && !unseen) kept.push_back(std::move(v));
   }
   r.verdict = std::move(kept);
   // The clocks keep the time that is not understood as it is, also where a rank waits in it that would not wait any more.
@@ -222,7 +224,7 @@ inline std::string asleep_words(const result& r) {
   return time_words(r, r.asleep, "is asleep or yields the processor, which counts as code");
 }
 inline std::string outside_words(const result& r) {
-  return time_words(r, r.outside, "waits for input, signals or processes, or until a time limit, which is not explained");
+  return time_words(r, r.outside, "waits for input, signals or processes, or until a time limit, which no thread ended");
 }
 inline std::string other_worlds_words(const result& r) {
   return time_words(

@@ -201,7 +201,7 @@ inline base::vector<explain::balance_answer> balances_of(const explain::outcome&
   for (explain::balance_answer& b : all) {
     b.bounded = b.bounded || b.saving_ns > said.most_divided_ns;
     b.saving_ns = std::min(b.saving_ns, said.most_divided_ns);
-    if (is_dealt(b, dealt)) b.saving_ns = std::min(b.most_ns - b.sum_ns / b.among, most_ns);
+    if (!b.even && is_dealt(b, dealt)) b.saving_ns = std::min(b.most_ns - b.sum_ns / b.among, most_ns);
     else if (b.among > b.ranks && !base::ranks_are_threads()) b.saving_ns = std::min(b.saving_ns, most_ns);
   }
   base::small_stable_sort(
@@ -290,7 +290,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
       continue;
     }
     if (ranks_in_turn && rule_replaces(b, found, said, even)) continue;
-    const bool nearly_all = v.ratio <= 0 || v.ratio >= 100;
+    const bool nearly_all = v.ratio <= 0 || v.ratio >= 20;
     if ((b.after || b.before) && !computes_more(b, said)) continue;
     v.saving_seconds = (in_turn && !b.moves) || ranks_in_turn ? even : saving;
     const bool progress = rules::delays_progress(b.piece, found);

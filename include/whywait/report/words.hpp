@@ -230,8 +230,8 @@ inline std::string remark(const residual_entry& r, const remark_parts& with = {}
   if (detail::only_lead(r)) return std::string("same ") + (r.kind == "call" ? "calls; " : "visits; ") + detail::lead_words(r);
   if (r.kind == "startup") {
     out = r.seconds() > 0 ? "the late side came later out of it" : "the waiting side came later out of it";
-  } else if (late > 0 && waiting <= 0) {
-    out = "only the late side ran it";
+  } else if (late > 0 && (waiting <= 0 || (r.kind == "between" && 100 * r.waiter_seconds() < r.causer_seconds()))) {
+    out = waiting <= 0 ? "only the late side ran it" : "the waiting side hardly ran any code there";
   } else if (late <= 0 && waiting > 0) {
     out = "only the waiting side ran it";
   } else if (late > 0 && waiting > 0) {

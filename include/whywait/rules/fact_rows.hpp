@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_FACT_ROWS_HPP
 #define WHYWAIT_RULES_FACT_ROWS_HPP
 
+#include <whywait/base/any_of.hpp>
 #include <whywait/base/key_map.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/ranks.hpp>
@@ -9,12 +10,14 @@
 #include <whywait/core/nearest.hpp>
 #include <whywait/explain/block_names.hpp>
 #include <whywait/rules/block_columns.hpp>
+#include <whywait/rules/change_words.hpp>
 #include <whywait/rules/earlier_sends.hpp>
 #include <whywait/rules/event_store.hpp>
 #include <whywait/rules/path_blocks.hpp>
 #include <whywait/rules/place_columns.hpp>
 #include <whywait/rules/program_facts.hpp>
 #include <whywait/rules/rank_shares.hpp>
+#include <whywait/rules/run_row.hpp>
 #include <whywait/rules/saving_bounds.hpp>
 #include <whywait/rules/wait_shapes.hpp>
 
@@ -44,7 +47,7 @@ class fact_maker {
         bounds_(found, program_, ranks) {
     for (const bool whole : {false, true}) {  // an answer about all unmarked code saves more than its largest piece
       for (const explain::balance_answer& all : found.balances) {
-        if ((all.block == explain::unmarked_key()) != whole) continue;
+        if (all.even || (all.block == explain::unmarked_key()) != whole) continue;
         const auto number = static_cast<std::uint32_t>(&all - found.balances.begin());
         balanced_.intern(all.piece, number);
         for (const explain::balance_answer& b : found.balances) {  // pieces of the code after or before one call
@@ -59,15 +62,7 @@ class fact_maker {
   void make() {
     store_.location_time = seconds(found_.location_ns);
     store_.run_time = seconds(found_.longest_ns);
-    row_writer(store_, "run")
-        .set("ranks", ranks_)
-        .set("locations", found_.locations)
-        .time("duration", found_.longest_ns)
-        .time("location_time", found_.location_ns)
-        .time("waiting", found_.waiting_ns)
-        .set("waiting_share", ratio(found_.waiting_ns, found_.location_ns))
-        .set("unmatched", found_.unmatched)
-        .set("clock_violations", found_.clock_violations);
+    add_run_row(store_, found_, ranks_, program_, bounds_);
     for (const explain::explanation& e : found_.waits) shapes_.add(e);
     for (std::size_t i = 0; i < found_.waits.size(); ++i) wait(i);
   }
@@ -93,7 +88,9 @@ class fact_maker {
       out.text = "the code between " + (d.since_init ? std::string(base::start_text()) : detail::call_of(d.from)) + " and " +
                  detail::call_of(d.where);
     else if (d.kind == explain::block_kind::call)
-      out.text = (d.where != nullptr && d.where->call.compare(0, 4, "MPI_") == 0 ? "the transfer in " : "the time in ") +
+      out.text = (d.where != nullptr && d.where->call.compare(0, 4, "MPI_") == 0 && d.where->call.compare(0, 8, "MPI_File") != 0
+                      ? "the transfer in "
+                      : "the time in ") +
                  detail::call_of(d.where);
     else out.text = base::shorten_middle(base::printable(d.name), 48);
     return out;
@@ -272,16 +269,13 @@ class fact_maker {
     w.time("in_transfer", transfer).time("in_marked_waits", marked);
     const std::string guilty = late_text(e), waiting = waiting_text(e);
     w.set("late_others", guilty == waiting ? "one another" : guilty);
-    w.set("because", used == 0     ? std::string()
-                     : handed_on   ? base::joined({", which had waited for others because of ", blocks,
-                                                   ": making it shorter or beginning sooner"})
-                     : marked_wait ? base::joined({" because of ", blocks, ": making it shorter"})
-                                   : base::joined({" because of ", blocks, ": evening that out"}));
-    w.set("spread",
-          base::joined({marked_wait ? "make " : "spread the work of ", blocks, marked_wait ? " shorter" : " evenly over the ",
-                        marked_wait           ? ""
-                        : within_ranks(e.why) ? "threads"
-                                              : base::rank_nouns()}));
+    const auto begun_late = [&](const auto& b) { return b.even && b.piece == terms[0]->block; };
+    const change_words& words = handed_on                                               ? handed_on_words
+                                : marked_wait                                           ? marked_wait_words
+                                : used > 0 && base::any_of(found_.balances, begun_late) ? begun_late_words
+                                                                                        : uneven_words;
+    w.set("because", words.verdict(blocks));
+    w.set("spread", words.advice(blocks, within_ranks(e.why) ? "threads" : base::rank_nouns()));
     w.set("late_ranks", guilty).set("late_ranks_count", late_count).set("late_rank", late_rank);
     w.set("waiting_ranks", waiting)
         .set("waiting_ranks_count", waiting_count)

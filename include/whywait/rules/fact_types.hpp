@@ -36,7 +36,9 @@ struct fact_row {
 // another unit.
 inline const fact_row* fact_rows(std::size_t& count) noexcept {
   static constexpr fact_row rows[] = {
-      {"run", "number: ranks locations waiting_share unmatched clock_violations; seconds: duration location_time waiting",
+      {"run",
+       "number: ranks locations waiting_share unmatched clock_violations faults repeated_faults;"
+       "seconds: duration location_time waiting kernel_duration own_processors",
        true},
       {"wait",
        "number: wait count without_share share share_of_waiting wrong_order_count late_ranks_count waiting_ranks_count "

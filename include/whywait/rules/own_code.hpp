@@ -256,6 +256,7 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
   };
   std::size_t end = 0;
   std::int64_t main_ns = 0;
+  core::code_counts main_counts{};
   do {  // one thread after the other; the first one also if it has no code
     code_table of_thread;
     const std::size_t begin = end;
@@ -268,7 +269,10 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
       ran_ns += ran_ns_of(code[end]);
     }
     const bool main = whole.thread == 0;
-    if (main) main_ns = whole.ns;
+    if (main) {
+      main_ns = whole.ns;
+      main_counts = whole.counts;
+    }
     const auto enter = [&](const rank_code& c) {
       code_use u;
       u.block = c.block;
@@ -295,11 +299,13 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
   } while (end < code.size());
   if (processor.process_ns > 0) {
     // No thread had a processor for longer than its code takes. Where the main thread spins while it waits, others may as well, and
-    // code may sleep: then it is not known how long it ran.
+    // code may sleep: then it is not known how long it ran, unless that was counted around most of its code.
     const bool spins = 10 * processor.ran_ns > 11 * main_ns;
-    const std::int64_t main_ran_ns = std::min(main_ns - std::min(main_ns, processor.own_delay_ns), processor.ran_ns);
-    const std::int64_t others_ran_ns = std::max<std::int64_t>(0, processor.process_ns - processor.ran_ns);
-    out.whole.ran_ns = spins ? 0 : main_ran_ns + std::min(out.whole.ns - main_ns, others_ran_ns);
+    const std::int64_t read_ns = main_counts[core::code_count::read_ns];
+    std::int64_t main_ran_ns = spins ? 0 : std::min(main_ns - std::min(main_ns, processor.own_delay_ns), processor.ran_ns);
+    if (read_ns > 0 && 10 * read_ns >= 9 * main_ns) main_ran_ns = std::min(main_ns, main_counts[core::code_count::ran_ns]);
+    const std::int64_t others_ran_ns = spins ? 0 : std::max<std::int64_t>(0, processor.process_ns - processor.ran_ns);
+    out.whole.ran_ns = main_ran_ns + std::min(out.whole.ns - main_ns, others_ran_ns);
   }
   return out;
 }

@@ -29,6 +29,7 @@ struct program_facts {
   std::int64_t most_divided_ns =
       INT64_MAX;  ///< what another division of the same work saves at most, by the processors' idle time
   std::int64_t without_processor_ns = 0;  ///< of all ranks: ready to run, and no processor was free
+  std::int64_t most_pages = 0;  ///< of memory that this process had at a time; 0: not known
   processor_noise noise;
   bool useful_known = false;  ///< no rank waits outside MPI: time there is work, or without a processor
 
@@ -47,7 +48,7 @@ struct code_spread {
   const char* lead = "";  ///< one, several, alone: these have more of it; few: at most half of the ranks run it, evenly;
       ///< even: no rank has more; empty: unknown
   const char* excess = "";  ///< why: units (of work), visits, speed (equal units), both (units and
-      ///< speed), shared (it waited for a processor), faults (the kernel gave it memory), system (other time in the kernel),
+      ///< speed), shared (it waited for a processor), faults (the kernel gave it memory), system (other time in system calls),
       ///< work (more instructions in each visit, units are not known), instructions (more in each unit), cycles (for each
       ///< instruction), core (the same, in nearly all code of the rank), frequency (cycles in a second), unknown
   std::int32_t rank = -1, thread = 0;  ///< the thread with the most time
@@ -130,6 +131,10 @@ struct code_spread {
       out.excess = parts.more_faults * most_ns_of_fault >= parts.kernel_ns ? "faults" : "system";
       out.more_system_ns = parts.kernel_ns;
       out.more_faults = parts.more_faults;
+    } else if (parts.kernel_ns >= explain::least_kernel_ns && decides(2 * parts.kernel_ns) && decides(2 * parts.blocked_ns) &&
+               decides(parts.kernel_ns + parts.blocked_ns)) {  // system calls that sleep, as those on files do
+      out.excess = "system";
+      out.more_system_ns = parts.kernel_ns + parts.blocked_ns;
     } else if (offset) {
       return even();
     } else if (decides(parts.instructions_ns)) {

@@ -240,26 +240,39 @@ double in_kernel_ms() {
   getrusage(RUSAGE_THREAD, &used);
   return 1e3 * static_cast<double>(used.ru_stime.tv_sec) + 1e-3 * static_cast<double>(used.ru_stime.tv_usec);
 }
-// All ranks sleep for 20 ms. Rank 1 then calls `more` until it has spent 20 ms in the kernel, by the kernel's own account.
+// All ranks compute on one processor.
+void crowded() {
+  cpu_set_t one;
+  sched_getaffinity(0, sizeof one, &one);
+  for (int cpu = 0, found = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &one) && found++ != 0) CPU_CLR(cpu, &one);
+  sched_setaffinity(0, sizeof one, &one);
+  for (int i = 0; i < 5; ++i) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    WHYWAIT_REGION("compute");
+    spin(40);
+  }
+}
+// All ranks sleep for 20 ms. Rank 1, or `all`, then calls `more` until it has spent 20 ms in the kernel, by the kernel's own account.
 template <class More>
-void in_kernel(const More& more) {
+void in_kernel(const More& more, bool all = false) {
   for (int i = 0; i < 8; ++i) {
     MPI_Barrier(MPI_COMM_WORLD);
     WHYWAIT_REGION("prepare");
     WHYWAIT_WORK(1);
     nap(20);
-    for (const double begin = in_kernel_ms(); rank == 1 && in_kernel_ms() < begin + 20;) more();
+    for (const double begin = in_kernel_ms(); (rank == 1 || all) && in_kernel_ms() < begin + 20;) more();
   }
 }
-void faults() {
-  in_kernel([] {
-    constexpr std::size_t bytes = 4 << 20;
-    auto* const memory = static_cast<char*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (memory == MAP_FAILED) MPI_Abort(MPI_COMM_WORLD, 1);
-    for (std::size_t at = 0; at < bytes; at += 4096) memory[at] = 1;
-    munmap(memory, bytes);
-  });
+void use_fresh_memory() {
+  constexpr std::size_t bytes = 4 << 20;
+  auto* const memory = static_cast<char*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  if (memory == MAP_FAILED) MPI_Abort(MPI_COMM_WORLD, 1);
+  for (std::size_t at = 0; at < bytes; at += 4096) memory[at] = 1;
+  munmap(memory, bytes);
 }
+void faults() { in_kernel(use_fresh_memory); }
+void kernel() { in_kernel(use_fresh_memory, true); }
 void system_calls() {
   static char buffer[1 << 16];
   const int zeros = open("/dev/zero", O_RDONLY);
@@ -353,6 +366,7 @@ constexpr play plays[] = {{"order", order},       {"synchronous", synchronous},
                           {"bursts", bursts},     {"large", large},
                           {"chain", chain},       {"halo", halo},
                           {"faults", faults},     {"system_calls", system_calls},
+                          {"crowded", crowded},   {"kernel", kernel},
                           {"dividing", dividing}};
 
 }  // namespace

@@ -65,8 +65,8 @@ TEST_CASE("the short report of the main example") {
   f.origin.date = "2026-11-24T15:04:05+01:00";
   CHECK(brief(o, f, 80) == R"(whywait · app · 8 ranks · 12.4 s · 31 % waiting · 2026-11-24 15:04
   ranks 1-7 waited in MPI_Recv (halo.cpp:142) for messages of rank 0, which come
-  after compute_interior: sending them earlier, if possible, would shorten the
-  run by up to 2.7 s of 12 s
+  after compute_interior: sending them or parts of them earlier, if possible,
+  would shorten the run by up to 2.7 s of 12 s
   efficiency 60 % = load balance 75 % × serialisation 89 % × transfer 90 %
 
  1  late sender: ranks 1-7 waited for rank 0, 19 % of rank time
@@ -75,8 +75,9 @@ TEST_CASE("the short report of the main example") {
     91 % because of compute_interior (halo.cpp:88): same visits, each 1.9 ms
       slower
     try: call MPI_Send (halo.cpp:131) before compute_interior if the message
-         does not depend on it, or post the receive early with MPI_Irecv and
-         wait for it after other work (saves at most 2.7 s)
+         does not depend on it, else after each part of it, or post the receive
+         early with MPI_Irecv and wait for it after other work (saves at most
+         2.7 s)
 
  2  wait at barrier: ranks 1 and 2 waited for rank 0, 12 % of rank time
     in MPI_Barrier in main (main.cpp:30)

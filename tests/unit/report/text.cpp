@@ -61,8 +61,9 @@ TEST_CASE("the main example fits into 80 columns") {
       (unexplained)                    +0.2 s
     1.0 s of this is inherited: the late side had itself waited for others
     try: call MPI_Send (halo.cpp:131) before compute_interior if the message
-         does not depend on it, or post the receive early with MPI_Irecv and
-         wait for it after other work (saves at most 2.7 s)
+         does not depend on it, else after each part of it, or post the receive
+         early with MPI_Irecv and wait for it after other work (saves at most
+         2.7 s)
 
  2  wait at barrier  11.8 s  38 % of the waiting, 100 waits, longest 210 ms
     MPI_Barrier in main (main.cpp:30)  <-  MPI_Barrier in main (main.cpp:30)
@@ -139,8 +140,8 @@ TEST_CASE("a chain names the block that began it and the inherited time") {
   e.causers = {{1, 0, 7 * second}};
   CHECK(text(outcome({e}, 3), facts(3)) == R"(whywait · 3 ranks · 12.4 s · 19 % of rank time is waiting (7.00 s)
   rank 2 waited in MPI_Recv (halo.cpp:142) for messages of rank 1, which come
-  after compute_interior and update: sending them earlier, if possible, would
-  shorten the run by up to 7.0 s of 12 s
+  after compute_interior and update: sending them or parts of them earlier, if
+  possible, would shorten the run by up to 7.0 s of 12 s
 
  1  late sender  7.00 s  100 % of the waiting, 1 wait
     MPI_Recv in exchange (halo.cpp:142)  <-  MPI_Send in exchange (halo.cpp:131)
@@ -151,8 +152,9 @@ TEST_CASE("a chain names the block that began it and the inherited time") {
       update (step.cpp:7)             +2.00 s  only the late side ran it
     5.00 s of this is inherited: the late side had itself waited for others
     try: call MPI_Send (halo.cpp:131) before compute_interior and update if the
-         message does not depend on it, or post the receive early with MPI_Irecv
-         and wait for it after other work (saves at most 7.00 s)
+         message does not depend on it, else after each part of it, or post the
+         receive early with MPI_Irecv and wait for it after other work (saves at
+         most 7.00 s)
 
     12,345 MPI calls seen, clock error 1.0 us, 0 events dropped, 0 messages
     unmatched, 0 % of the waiting unexplained
@@ -182,8 +184,8 @@ TEST_CASE("a program without marks is described by its MPI calls") {
         R"(whywait · 2 ranks · 2.00 s · 25 % of rank time is waiting (1.00 s)
   ranks 0 and 1 waited in MPI_Waitall (app+0x2301) for messages of one another,
   which come after the code between MPI_Waitall (app+0x2301) and MPI_Send
-  (halo.cpp:131): sending them earlier, if possible, would shorten the run by up
-  to 500 ms of 2.0 s
+  (halo.cpp:131): sending them or parts of them earlier, if possible, would
+  shorten the run by up to 500 ms of 2.0 s
 
  1  late sender  1.00 s  100 % of the waiting, 3 waits, longest 500 ms
     MPI_Waitall in app::step<...> (app+0x2301)
@@ -197,8 +199,8 @@ TEST_CASE("a program without marks is described by its MPI calls") {
         +0.10 s  same calls, each 17 ms slower
     try: call MPI_Send (halo.cpp:131) before the code between MPI_Waitall
          (app+0x2301) and MPI_Send (halo.cpp:131) if the message does not depend
-         on it, or give ranks 0 and 1 work to do ahead of MPI_Waitall
-         (app+0x2301) (saves at most 0.50 s)
+         on it, else after each part of it, or give ranks 0 and 1 work to do
+         ahead of MPI_Waitall (app+0x2301) (saves at most 0.50 s)
 
     12,345 MPI calls seen, clock error 1.0 us, 0 events dropped, 0 messages
     unmatched, 0 % of the waiting unexplained
@@ -251,8 +253,9 @@ TEST_CASE("tiny numbers stay readable") {
       compute_interior (halo.cpp:88)  +900 ns  same visits, each 100 ns slower
       pack_halo (halo.cpp:60)          +50 ns  only the late side ran it
     try: call MPI_Send (halo.cpp:131) before compute_interior if the message
-         does not depend on it, or post the receive early with MPI_Irecv and
-         wait for it after other work (saves at most 900 ns)
+         does not depend on it, else after each part of it, or post the receive
+         early with MPI_Irecv and wait for it after other work (saves at most
+         900 ns)
 
     12,345 MPI calls seen, clock error 1.0 us, 0 events dropped, 0 messages
     unmatched, 0 % of the waiting unexplained

@@ -142,7 +142,7 @@ TEST_CASE("threads that mostly wait for something outside are not fine, and the 
   where.name = "read in evaluate (app.cpp:12)";
   r.outside.calls.push_back({where, 5, r.outside.seconds, 0});
   CHECK(judge(r) == objection::outside);
-  CHECK(contains(reports::text_of(r), "until a time limit, which is not explained: "));
+  CHECK(contains(reports::text_of(r), "until a time limit, which no thread ended: "));
   CHECK(contains(reports::json_of(r), "\"outside\": {"));
 }
 

@@ -504,9 +504,19 @@ TEST_CASE("without a known cause the pattern that costs most is the verdict, or 
         "ranks 1-3 waited for messages of rank 0: sending them earlier would shorten the run by up to 1.0 s of 10 s");
   CHECK(reports::no_verdict_words(r).empty());
   r.not_understood.seconds = 0.02 * r.run.location_seconds;  // may be the cause; another line says so
+  r.not_understood.ranks = {{0, 0, r.not_understood.seconds}};
   reports::weaken(r);
   CHECK(r.verdict.empty());
   CHECK(reports::no_verdict_words(r).empty());
+  r = run({});
+  r.not_understood.seconds = 0.02 * r.run.location_seconds;
+  r.run.ranks = 100;
+  r.not_understood.ranks = {{0, 0, 0.19}};  // less than a fifth of what is saved
+  reports::weaken(r);
+  CHECK(r.verdict.size() == 1);
+  r.not_understood.ranks = {{0, 0, 0.21}};
+  reports::weaken(r);
+  CHECK(r.verdict.empty());
   r = run({balance_of(compute, 3, 8, 6, 20, 1.5)});
   REQUIRE(r.verdict.size() == 1);
   CHECK(r.verdict[0].block == "compute_interior");

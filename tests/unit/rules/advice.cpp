@@ -30,7 +30,8 @@ TEST_CASE("advice names the user's own calls and blocks, and saves at most what 
   const rules::finding& f = e.waits[0].list[0];
   CHECK(f.problem == "late_sender");
   CHECK(f.advice ==
-        "call MPI_Send (halo.cpp:131) before compute_interior if the message does not depend on it, or post the "
+        "call MPI_Send (halo.cpp:131) before compute_interior if the message does not depend on it, else after each "
+        "part of it, or post the "
         "receive early with MPI_Irecv and wait for it after other work");
   CHECK(f.seconds == doctest::Approx(2.0));
   REQUIRE(f.actions.size() == 2);
@@ -217,7 +218,7 @@ rules::rank_code code_with(core::stable_key block, std::int64_t ms, std::int64_t
   out.work = work;
   out.counts = counts;
   out.counts[core::code_count::read_ns] = out.ns;
-  out.counts[core::code_count::ran_ns] = out.ns - counts[core::code_count::delay_ns];
+  out.counts[core::code_count::ran_ns] = out.ns - counts[core::code_count::delay_ns] - counts[core::code_count::blocked_ns];
   return out;
 }
 
@@ -257,6 +258,15 @@ TEST_CASE("why a rank is slower is what was counted of the block, if that is hal
   CHECK(problem(counts_of(0, 1000, 0), 0, counts_of(0, 500, 0)) == "unknown");
   CHECK(problem(counts_of(0, 1240, 0), 0, counts_of(0, 500, 0)) == "unknown");
   CHECK(problem(counts_of(0, 1250, 0), 0, counts_of(0, 500, 0)) == "system");
+  // System calls that sleep.
+  const auto asleep = [](std::int64_t system_ms, std::int64_t blocked_ms) {
+    core::code_counts out = counts_of(0, system_ms, 0);
+    out[core::code_count::blocked_ns] = blocked_ms * sample::ms;
+    return out;
+  };
+  CHECK(problem(asleep(250, 250), 100) == "system");
+  CHECK(problem(asleep(300, 249), 100) == "speed");
+  CHECK(problem(asleep(249, 700), 100) == "speed");
   const auto processor = [](std::int64_t seconds, std::int64_t instructions, std::int64_t cycles) {
     core::code_counts out{};
     out[core::code_count::counted_ns] = seconds * 1000 * sample::ms;

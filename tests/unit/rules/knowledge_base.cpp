@@ -176,7 +176,8 @@ whywait::base::vector<scenario> scenarios() {
                        .set("top", nearly ? "the time in pthread_cond_wait (queue.cpp:20)"
                                           : "the time in pthread_cond_timedwait (queue.cpp:20)")
                        .set("top_kind", "call")
-                       .set("top_duration", 1.5)
+                       .set("top_duration", 1.9)
+                       .set("top_share", 0.75)
                        .set("blocks", "")
                        .set("blocks_count", 0);
                  }});
@@ -293,6 +294,22 @@ whywait::base::vector<scenario> scenarios() {
   all.push_back({"system_calls", [spread](rules::event_store& s, rules::trouble&, bool nearly) {
                    spread(s, "one", nearly ? "faults" : "system");
                  }});
+  all.push_back({"few_processors", [](rules::event_store& s, rules::trouble&, bool nearly) {
+                   rules::row_writer(s, "run")
+                       .set("ranks", 4)
+                       .set("duration", 10.0)
+                       .set("location_time", 40.0)
+                       .set("own_processors", nearly ? 0.9 : 3.0);
+                 }});
+  all.push_back({"time_in_kernel", [](rules::event_store& s, rules::trouble&, bool nearly) {
+                   rules::row_writer(s, "run")
+                       .set("ranks", 4)
+                       .set("duration", 10.0)
+                       .set("location_time", 40.0)
+                       .set("kernel_duration", 4.0)
+                       .set("faults", 1000000)
+                       .set("repeated_faults", nearly ? 400000 : 900000);
+                 }});
   all.push_back({"serial_work", [spread](rules::event_store& s, rules::trouble&, bool nearly) {
                    spread(s, nearly ? "one" : "alone", "visits");
                  }});
@@ -330,7 +347,7 @@ whywait::base::vector<scenario> scenarios() {
                        .set("earlier_share", nearly ? 0.019 : 0.02)
                        .set("earlier_saving", 0.2)
                        .set("earlier_in_turn", 0.5)
-                       .set("earlier_indirect", 0.5)
+                       .set("earlier_indirect", 0.1)
                        .set("earlier_ranks", "ranks 0-3")
                        .set("earlier_sends", "MPI_Send (halo.cpp:131 and 132)");
                  }});
@@ -521,6 +538,61 @@ TEST_CASE("a rank inside a call of MPI cannot call MPI_Test there") {
   }
 }
 
+TEST_CASE("memory that is used once cannot be used again") {
+  for (const int count : {2, 3}) {
+    const scenario s = {"page_faults", [&](rules::event_store& store, rules::trouble&, bool) {
+                          wait_fact(store, "wait_at_nxn")
+                              .set("count", count)
+                              .set("lead", "one")
+                              .set("excess", "faults")
+                              .set("above_mean", 0.6)
+                              .set("ranks", 4);
+                        }};
+    const rules::findings found = run(built_in(), s, false);
+    const rules::finding* const f = sample::find(found.list, "page_faults");
+    REQUIRE(f != nullptr);
+    CHECK((f->verdict.find("because of page faults: using the same memory again") != std::string::npos) == (count == 3));
+    CHECK((f->advice.find("MADV_HUGEPAGE") != std::string::npos) == (count == 2));
+  }
+}
+
+TEST_CASE("messages that hand on waits probably depend on the work ahead of them, which can be sent in parts") {
+  for (const double indirect : {0.2, 0.21, 0.5, 0.51}) {
+    const scenario s = {"send_after_work", [&](rules::event_store& store, rules::trouble&, bool) {
+                          wait_fact(store, "late_sender")
+                              .set("lead", "even")
+                              .set("top", "compute_interior")
+                              .set("top_kind", "region")
+                              .set("earlier_share", 0.2)
+                              .set("earlier_saving", 0.2)
+                              .set("earlier_in_turn", 0.5)
+                              .set("earlier_indirect", indirect)
+                              .set("earlier_ranks", "ranks 0-3")
+                              .set("earlier_sends", "MPI_Send (halo.cpp:131)");
+                        }};
+    const rules::findings found = run(built_in(), s, false);
+    const rules::finding* const f = sample::find(found.list, "send_after_work");
+    REQUIRE((f != nullptr) == (indirect <= 0.5));
+    if (f == nullptr) continue;
+    CHECK((f->verdict.find("or after each part of it if the messages depend on it") != std::string::npos) == (indirect > 0.2));
+    CHECK((f->advice.find(", else after each part of it") != std::string::npos) == (indirect > 0.2));
+  }
+}
+
+TEST_CASE("a rank that is to join a collective call earlier needs its nonblocking form, not only MPI_Test") {
+  for (const char* const call : {"MPI_Scatter", "MPI_Send", "MPI_Ssend", "MPI_Recv"}) {
+    const scenario s = {"wait_for_progress", [&](rules::event_store& store, rules::trouble&, bool) {
+                          wait_fact(store, "wait_for_progress").set("operation_call", call).set("cause_site", 7);
+                        }};
+    const rules::findings found = run(built_in(), s, false);
+    const rules::finding* const f = sample::find(found.list, "wait_for_progress");
+    REQUIRE(f != nullptr);
+    const bool collective = std::string(call) == "MPI_Scatter";
+    CHECK((f->verdict.find(": its nonblocking form and MPI_Test there") != std::string::npos) == collective);
+    CHECK((f->advice.find("start the nonblocking form of ") != std::string::npos) == collective);
+  }
+}
+
 TEST_CASE("visits that take longer on the critical path are uneven work, not a pipeline, nor sent late") {
   for (const double longer : {0.4, 0.6}) {
     CAPTURE(longer);
@@ -590,7 +662,7 @@ TEST_CASE(
                             wait_fact(store, pattern)
                                 .set("blocks", "")
                                 .set("blocks_count", 0)
-                                .set("top", "the transfer in MPI_File_sync (out.cpp:9)")
+                                .set("top", "the time in MPI_File_sync (out.cpp:9)")
                                 .set("top_kind", "call")
                                 .set("top_share", share)
                                 .set("avoidable", 0.8)
@@ -600,7 +672,7 @@ TEST_CASE(
       const rules::finding* const f = sample::find(found.list, pattern);
       REQUIRE(f != nullptr);
       const bool named =
-          f->verdict.find(" because of the transfer in MPI_File_sync (out.cpp:9): making it shorter") != std::string::npos;
+          f->verdict.find(" because of the time in MPI_File_sync (out.cpp:9): making it shorter") != std::string::npos;
       CHECK(named == (share > 0.5));
       CHECK((f->advice.find("call it less often or on all ranks alike") == 0) == named);
       CHECK(f->saving == doctest::Approx(named ? 1.2 : 0.8));

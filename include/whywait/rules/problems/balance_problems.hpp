@@ -62,7 +62,7 @@ declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' 
 declare problem for uneven when w.excess = 'shared' parameters (
   name = "shared_processor",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, send_after_work",
-  root = "{w.code_thread}",
+  root = "processors",
   description = "{w.code_thread} was ready to run for {w.code_delay} without a processor, so that {w.top} took {w.code_ratio} times as
                  long as on the others" + if(w.code_processors > 0, "; it may use {plural(w.code_processors, 'processor', 'processors')}.", "."),
   verdict = if(w.own_processors > w.code_delay, "ranks were ready to run without a processor: giving each rank one of its own",
@@ -78,19 +78,42 @@ declare problem for uneven when w.excess = 'faults' parameters (
   description = "{w.code_thread} spent {w.code_system} more in the kernel than the others, in {plural(w.code_faults, 'more page fault', 'more page faults')},
                  so that {w.top} took {w.code_ratio} times as long.",
   verdict = "{w.code_thread} takes {w.code_ratio} times as long as " + if(w.code_ranks = 2, "the other", "the others") + " in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
-            + " because of page faults: using the same memory again",
-  advice = "use the same memory again on {w.code_thread} instead of giving it back to the system: a pool, or M_MMAP_THRESHOLD and
-            M_TRIM_THRESHOLD of mallopt; or touch it once before",
+            + " because of page faults: using " + if(w.count <= 2, "large pages, or less memory,", "the same memory again"),
+  advice = if(w.count <= 2, "use less memory on {w.code_thread}, or large pages (madvise with MADV_HUGEPAGE): it seems to be used for the first time there",
+              "use the same memory again on {w.code_thread} instead of giving it back to the system: a pool, or M_MMAP_THRESHOLD and
+            M_TRIM_THRESHOLD of mallopt; or touch it once before"),
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
 declare problem for uneven when w.excess = 'system' parameters (
   name = "system_calls",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, send_after_work",
   root = "{w.top} {w.top_place} {w.code_thread}",
-  description = "{w.code_thread} spent {w.code_system} more in the kernel than the others, so that {w.top} took {w.code_ratio} times as long.",
+  description = "{w.code_thread} spent {w.code_system} more in system calls than the others, so that {w.top} took {w.code_ratio} times as long.",
   verdict = "{w.code_thread} takes {w.code_ratio} times as long as " + if(w.code_ranks = 2, "the other", "the others") + " in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
-            + " because of system calls: making fewer of them",
-  advice = "make fewer system calls on {w.code_thread} (strace -c -f counts them): larger buffers, fewer files, no clock or memory calls in loops",
+            + " because of system calls: fewer of them, or for less data,",
+  advice = "make fewer system calls on {w.code_thread} (strace -c -f counts them): larger buffers, fewer files, no clock or memory calls in loops; or for less data, if few move much of it",
   duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
+
+# All ranks alike lack a processor now and then, so that none is late.
+declare problem for run when own_processors >= 10 % * duration and own_processors > 0 s parameters (
+  name = "few_processors",
+  root = "processors",
+  description = "All ranks were ready to run without a processor now and then, for up to {own_processors} of the run.",
+  verdict = "ranks were ready to run without a processor: giving each rank one of its own",
+  advice = "give each rank a processor of its own: check the binding, start no more ranks than processors, stop what else runs there",
+  duration = min(own_processors * ranks, location_time), saving = own_processors );
+
+# All ranks alike spend time in the kernel, so that none is late. A fault for each page of memory comes with its first use; more of them are
+# memory that goes back and comes again.
+declare problem for run when kernel_duration >= 15 % * duration and kernel_duration >= 40 ms
+    and (faults * 50 us < kernel_duration or 2 * repeated_faults >= faults) parameters (
+  name = "time_in_kernel",
+  description = "Each rank spends {kernel_duration} of its own code in the kernel"
+                + if(faults * 50 us < kernel_duration, ".", ", in {plural(faults, 'page fault', 'page faults')}."),
+  verdict = "all ranks spend {percent(kernel_duration / duration)} of the run in the kernel"
+            + if(faults * 50 us < kernel_duration, ", in system calls: fewer of them, or for less data,", ", in page faults: using the same memory again"),
+  advice = if(faults * 50 us < kernel_duration, "make fewer system calls (strace -c -f counts them): larger buffers, fewer files, no clock or memory calls in loops; or for less data, if few move much of it",
+              "use the same memory again instead of giving it back to the system: a pool, or M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of mallopt"),
+  duration = min(kernel_duration * ranks, location_time), saving = kernel_duration );
 
 # One rank runs the block, or few do, and the others wait: Amdahl's law.
 declare composite event serial member ( wait as w ) when (w.lead = 'alone' or w.lead = 'few') and w.top_kind != 'between' and w.top_kind != 'waiting';
@@ -129,7 +152,7 @@ declare problem for slow_place when blocks >= 3 and least_ratio > 1.1 and most_r
 # of the C++ library makes another call than the others, so that its code has another name. Waits of some microseconds are the cost of calls,
 # and short ones beside long ones for the same block chance.
 declare composite event varying_block member ( wait as w )
-  when w.lead = 'even' and w.mean >= 5 us and 3 * w.duration >= w.above_mean and w.operation_call != 'futex wait' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
+  when w.lead = 'even' and not (w.pattern = 'wait_for_progress' and w.nonblocking) and w.mean >= 5 us and 3 * w.duration >= w.above_mean and w.operation_call != 'futex wait' and w.late_ranks_count >= 2 and w.late_share < 70 % and w.in_turn >= 50 %
        and w.top_kind != 'waiting' and (w.top_duration - w.top_inherited > 40 % * w.duration or w.longer_share >= 50 %);
 declare problem for varying_block when w.top_here >= 50 % and w.top_waiting_amount > 0 parameters (
   name = "slow_block",

@@ -19,9 +19,9 @@ declare problem for late_sender parameters (
   verdict = if(idle, "{w.waiting_ranks} waited in {w.operation} while all others ran {w.blocks}: dividing it among all ranks",
             if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), "",
                "{w.waiting_ranks} waited in {w.operation} for messages of {w.late_others}"
-               + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them earlier, if possible,")),
+               + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them or parts of them earlier, if possible,")),
   advice = if(idle, "let {w.waiting_ranks} run a part of {w.blocks} as well, or make it shorter; or ",
-           if(w.blocks_count > 0 and w.sends_after_work and not (w.earlier_known and w.earlier_share < 2 %), "call {w.cause} before {w.blocks} if the message does not depend on it, or ",
+           if(w.blocks_count > 0 and w.sends_after_work and not (w.earlier_known and w.earlier_share < 2 %), "call {w.cause} before {w.blocks} if the message does not depend on it, else after each part of it, or ",
            if(w.blocks_count > 0, "make {w.blocks} shorter" + if(2 * w.top_inherited > w.top_duration, "", " on {w.late_ranks}") + ", or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", "")))))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}",
                 "post the receive early with MPI_Irecv and wait for it after other work"),
@@ -30,12 +30,13 @@ declare problem for late_sender parameters (
 
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
 # would travel while all work. What that saves is known from the virtual clocks; at most, if ranks also wait until nonblocking sends are
-# done: where the library sends large messages only inside calls, they wait for each other's next call. Where evening out the work saves
-# far more, that is the problem.
+# done, and in MPI_Send until there is a receive: where the library sends large messages only inside calls, they wait for each other's next
+# call. Where evening out the work saves far more, that is the problem.
 declare composite event send_after_work member ( wait as w )
   when w.pattern = 'late_sender' and w.lead = 'even' and w.earlier_share >= 2 % and w.earlier_in_turn >= 50 %
        and w.earlier_indirect <= 50 % and w.top_kind != 'waiting'
-       and (w.longer_share < 50 % or 2 * w.earlier_saving >= w.above_mean);
+       and (w.longer_share < 50 % or 2 * w.earlier_saving >= w.above_mean)
+  parameters ( in_parts = w.earlier_indirect > 20 % and w.longer_share < 50 % );
 declare problem for send_after_work parameters (
   name = "send_after_work",
   instead_of = "late_sender, serialised_pipeline, slow_block, work_in_turn",
@@ -43,9 +44,9 @@ declare problem for send_after_work parameters (
   description = "{w.earlier_ranks} waited for messages that are sent only after {w.top}: {w.earlier_sends}.",
   verdict = if(w.earlier_saving < w.noise, "", "{w.earlier_ranks} waited for messages that are sent only after {w.top}"
             + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
-            + ": calling {w.earlier_sends} ahead of it, if the messages do not depend on it,"),
-  advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + " if the messages do not depend on it"
-           + if(w.nonblocking, " (large ones may leave only while both ranks are inside MPI)", "")
+            + ": calling {w.earlier_sends} ahead of it, " + if(in_parts, "or after each part of it if the messages depend on it,", "if the messages do not depend on it,")),
+  advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + " if the messages do not depend on it" + if(in_parts, ", else after each part of it", "")
+           + if(w.nonblocking, " (large ones may leave only while both ranks are inside MPI)", ", with MPI_Isend where MPI_Send waits for the receiver")
            + if(w.longer_share >= 50 %, "; or even out that code from visit to visit, which would save up to {w.above_mean}", ""),
   duration = w.duration, saving = w.earlier_saving, predicted = not w.nonblocking );
 
@@ -62,18 +63,22 @@ declare problem for late_receiver parameters (
   duration = w.duration,
   saving = w.avoidable );
 
+# What a rank needs of the others in a collective call may need that they are in the same call, not in any.
 # In code ahead of the call that begins the message nothing is pending: where two pieces of code are named, one may be that.
 declare composite event wait_for_progress member ( wait as w ) when w.pattern = 'wait_for_progress'
-  parameters ( code = if(w.blocks_count = 2 and w.top_kind = 'between', w.top, w.blocks),
+  parameters ( collective = w.operation_site = w.cause_site and not w.nonblocking and not contains(w.operation_call, 'Send')
+                            and not contains(w.operation_call, 'send') and not contains(w.operation_call, 'Recv'),
+               code = if(w.blocks_count = 2 and w.top_kind = 'between', w.top, w.blocks),
                part = if(w.blocks_count = 2 and w.top_kind = 'between', min(1, w.top_duration / w.duration), 1) );
 declare problem for wait_for_progress parameters (
   name = "wait_for_progress",
   description = "{w.waiting_ranks} had posted what {w.operation} needs, but it did not complete until {w.late_ranks} called MPI again
                  ({w.cause}).",
   verdict = if(w.top_kind = 'call', "", "{w.waiting_ranks} waited in {w.operation} until {w.late_ranks} called MPI again"
-            + if(w.blocks_count > 0, ", after {code}", "") + ": calling MPI_Test there now and then"),
-  advice = if(w.blocks_count > 0, "let {w.late_ranks} call MPI_Test now and then in {code}, or make {code} shorter there",
-              "let {w.late_ranks} call MPI_Test now and then ahead of {w.cause}")
+            + if(w.blocks_count > 0, ", after {code}", "") + if(collective, ": its nonblocking form and MPI_Test there", ": calling MPI_Test there now and then")),
+  advice = if(collective, "let {w.late_ranks} start the nonblocking form of {w.cause} ahead of that code, and call MPI_Test in it now and then",
+           if(w.blocks_count > 0, "let {w.late_ranks} call MPI_Test now and then in {code}, or make {code} shorter there",
+              "let {w.late_ranks} call MPI_Test now and then ahead of {w.cause}"))
            + if(w.nonblocking, "; or give {w.waiting_ranks} work to do ahead of {w.operation}", "")
            + "; some MPI libraries have a progress thread",
   duration = w.duration,

@@ -111,7 +111,7 @@ declare problem for ordered parameters (
   duration = w.duration,
   saving = max(w.avoidable, min(w.most_divided, 2 * w.all_shapes / w.threads)) );
 
-# Others wait for a thread that waits itself, until its time runs out.
+# Others wait for a thread that waits itself, until its time runs out. While they still work it has nothing to do: that part is its share.
 declare composite event unnotified member ( wait as w )
   when w.pattern != 'join' and w.top_kind = 'call' and (contains(w.top, 'timedwait') or contains(w.top, 'wait_for') or contains(w.top, 'wait_until'));
 declare problem for unnotified parameters (
@@ -122,7 +122,7 @@ declare problem for unnotified parameters (
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others} because of {w.top}, which no notification ended: notifying it",
   advice = "notify {w.late_ranks} when there is something to do, instead of letting it wait until its time runs out",
   duration = w.duration,
-  saving = min(w.avoidable, w.top_duration) );
+  saving = min(w.avoidable, w.top_share * w.duration) );
 
 # The notification is missing, or comes before the condition is true: the thread goes on only because its time runs out.
 declare problem for notified when missed_duration > 0 s parameters (

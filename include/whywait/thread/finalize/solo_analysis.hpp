@@ -18,8 +18,8 @@
 #include <whywait/finalize/advising.hpp>
 #include <whywait/finalize/fail_check.hpp>
 #include <whywait/finalize/fault_cost.hpp>
-#include <whywait/finalize/file_bytes.hpp>
 #include <whywait/finalize/process_names.hpp>
+#include <whywait/finalize/process_use.hpp>
 #include <whywait/finalize/ran_code.hpp>
 #include <whywait/finalize/thread_data_analysis.hpp>
 #include <whywait/finalize/unseen_openmp.hpp>

@@ -1,7 +1,8 @@
-#ifndef WHYWAIT_FINALIZE_FILE_BYTES_HPP
-#define WHYWAIT_FINALIZE_FILE_BYTES_HPP
+#ifndef WHYWAIT_FINALIZE_PROCESS_USE_HPP
+#define WHYWAIT_FINALIZE_PROCESS_USE_HPP
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstdint>
 
@@ -15,6 +16,13 @@ inline std::int64_t file_bytes_of_process() noexcept {
   rusage used;
   constexpr std::int64_t block = 512;
   return ::getrusage(RUSAGE_SELF, &used) == 0 ? block * (std::int64_t{used.ru_inblock} + used.ru_oublock) : 0;
+}
+
+/// The pages of memory that this process had at most at a time; 0 if the kernel does not tell. One system call.
+inline std::int64_t most_pages_of_process() noexcept {
+  rusage used;
+  const std::int64_t page = ::sysconf(_SC_PAGESIZE);
+  return page > 0 && ::getrusage(RUSAGE_SELF, &used) == 0 ? 1024 * std::int64_t{used.ru_maxrss} / page : 0;
 }
 
 }  // namespace finalize
