@@ -40233,7 +40233,9 @@ inline void add_run_row(event_store& store, const explain::outcome& found, std::
   // Time without a processor inside MPI is not known to be lost: a rank that waits may be ready to run. Of ranks that compute as long, the
   // run loses what each of them lacked; of others it may be more.
   const std::int64_t lacked_ns = 2 * program.noise.all_ns / std::max<std::int64_t>(1, ranks);
-  run.time("own_processors", std::min({bounds.by_processors(), lacked_ns, found.longest_ns}));
+  const std::int64_t own_ns = std::min({bounds.by_processors(), lacked_ns, found.longest_ns});
+  const std::int64_t measuring_ns = found.without_overhead.total_ns > 0 ? found.total_ns - found.without_overhead.total_ns : 0;
+  run.time("own_processors", std::max<std::int64_t>(0, own_ns - std::max<std::int64_t>(0, measuring_ns)));
 }
 
 }  // namespace rules
@@ -44398,12 +44400,14 @@ declare problem for late_complete parameters (
   duration = w.duration,
   saving = w.avoidable );
 
-declare composite event window_lock_contention member ( wait as w ) when w.pattern = 'window_lock_contention';
+# Where further waits are for locks that other ranks held, no rank is named.
+declare composite event window_lock_contention member ( wait as w ) when w.pattern = 'window_lock_contention'
+  parameters ( of_many = w.all_shapes > 1.3 * w.duration );
 declare problem for window_lock_contention parameters (
   name = "window_lock_contention",
   description = "{w.waiting_ranks} waited in {w.operation} for the lock of a window until {w.late_ranks} released it ({w.cause}).",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for the lock that "
-            + if(w.late_others = 'one another', "each of them", "{w.late_others}") + " held" + if(w.blocks_count > 0, " during {w.blocks}", "") + ": holding it shorter",
+  verdict = if(of_many, "ranks", "{w.waiting_ranks}") + " waited in {w.operation} for the lock that "
+            + if(of_many, "others", if(w.late_others = 'one another', "each of them", "{w.late_others}")) + " held" + if(w.blocks_count > 0, " during {w.blocks}", "") + ": holding it shorter",
   advice = if(w.blocks_count > 0, "move {w.blocks} out of the lock that {w.cause} releases, or ", "call {w.cause} earlier, or ")
            + "take a shared lock (MPI_LOCK_SHARED, MPI_Win_lock_all) where MPI_Accumulate or MPI_Fetch_and_op suffices",
   duration = w.duration,

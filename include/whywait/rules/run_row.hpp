@@ -35,7 +35,9 @@ inline void add_run_row(event_store& store, const explain::outcome& found, std::
   // Time without a processor inside MPI is not known to be lost: a rank that waits may be ready to run. Of ranks that compute as long, the
   // run loses what each of them lacked; of others it may be more.
   const std::int64_t lacked_ns = 2 * program.noise.all_ns / std::max<std::int64_t>(1, ranks);
-  run.time("own_processors", std::min({bounds.by_processors(), lacked_ns, found.longest_ns}));
+  const std::int64_t own_ns = std::min({bounds.by_processors(), lacked_ns, found.longest_ns});
+  const std::int64_t measuring_ns = found.without_overhead.total_ns > 0 ? found.total_ns - found.without_overhead.total_ns : 0;
+  run.time("own_processors", std::max<std::int64_t>(0, own_ns - std::max<std::int64_t>(0, measuring_ns)));
 }
 
 }  // namespace rules

@@ -220,14 +220,16 @@ void serial() {
     MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
   }
 }
-// Ranks 0 and 1 compute on the same processor, the others sleep: as much work, in twice the time.
-void shared() {
+void use_first_processor() {
   cpu_set_t allowed;
   sched_getaffinity(0, sizeof allowed, &allowed);
-  if (rank < 2)
-    for (int cpu = 0, found = 0; cpu < CPU_SETSIZE; ++cpu)
-      if (CPU_ISSET(cpu, &allowed) && found++ != 0) CPU_CLR(cpu, &allowed);
+  for (int cpu = 0, found = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &allowed) && found++ != 0) CPU_CLR(cpu, &allowed);
   sched_setaffinity(0, sizeof allowed, &allowed);
+}
+// Ranks 0 and 1 compute on the same processor, the others sleep: as much work, in twice the time.
+void shared() {
+  if (rank < 2) use_first_processor();
   for (int i = 0; i < 5; ++i) {
     MPI_Barrier(MPI_COMM_WORLD);
     WHYWAIT_REGION("compute");
@@ -242,11 +244,7 @@ double in_kernel_ms() {
 }
 // All ranks compute on one processor.
 void crowded() {
-  cpu_set_t one;
-  sched_getaffinity(0, sizeof one, &one);
-  for (int cpu = 0, found = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &one) && found++ != 0) CPU_CLR(cpu, &one);
-  sched_setaffinity(0, sizeof one, &one);
+  use_first_processor();
   for (int i = 0; i < 5; ++i) {
     MPI_Barrier(MPI_COMM_WORLD);
     WHYWAIT_REGION("compute");

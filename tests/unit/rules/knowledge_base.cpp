@@ -538,6 +538,19 @@ TEST_CASE("a rank inside a call of MPI cannot call MPI_Test there") {
   }
 }
 
+TEST_CASE("windows that several ranks lock in turn have no single rank to blame") {
+  for (const double all : {2.6, 2.61}) {
+    const scenario s = {"window_lock_contention", [&](rules::event_store& store, rules::trouble&, bool) {
+                          wait_fact(store, "window_lock_contention").set("all_shapes", all);
+                        }};
+    const rules::findings found = run(built_in(), s, false);
+    const rules::finding* const f = sample::find(found.list, "window_lock_contention");
+    REQUIRE(f != nullptr);
+    CHECK((f->verdict.find("ranks waited in MPI_Win_") == 0) == (all > 2.6));
+    CHECK((f->verdict.find(" for the lock that others held") != std::string::npos) == (all > 2.6));
+  }
+}
+
 TEST_CASE("memory that is used once cannot be used again") {
   for (const int count : {2, 3}) {
     const scenario s = {"page_faults", [&](rules::event_store& store, rules::trouble&, bool) {

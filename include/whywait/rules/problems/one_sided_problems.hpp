@@ -50,12 +50,14 @@ declare problem for late_complete parameters (
   duration = w.duration,
   saving = w.avoidable );
 
-declare composite event window_lock_contention member ( wait as w ) when w.pattern = 'window_lock_contention';
+# Where further waits are for locks that other ranks held, no rank is named.
+declare composite event window_lock_contention member ( wait as w ) when w.pattern = 'window_lock_contention'
+  parameters ( of_many = w.all_shapes > 1.3 * w.duration );
 declare problem for window_lock_contention parameters (
   name = "window_lock_contention",
   description = "{w.waiting_ranks} waited in {w.operation} for the lock of a window until {w.late_ranks} released it ({w.cause}).",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for the lock that "
-            + if(w.late_others = 'one another', "each of them", "{w.late_others}") + " held" + if(w.blocks_count > 0, " during {w.blocks}", "") + ": holding it shorter",
+  verdict = if(of_many, "ranks", "{w.waiting_ranks}") + " waited in {w.operation} for the lock that "
+            + if(of_many, "others", if(w.late_others = 'one another', "each of them", "{w.late_others}")) + " held" + if(w.blocks_count > 0, " during {w.blocks}", "") + ": holding it shorter",
   advice = if(w.blocks_count > 0, "move {w.blocks} out of the lock that {w.cause} releases, or ", "call {w.cause} earlier, or ")
            + "take a shared lock (MPI_LOCK_SHARED, MPI_Win_lock_all) where MPI_Accumulate or MPI_Fetch_and_op suffices",
   duration = w.duration,
