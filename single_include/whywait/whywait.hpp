@@ -40005,7 +40005,7 @@ namespace rules {
 /// What to do about the code that made the late side of a wait late: the words before and after its name.
 struct change_words {
   std::string_view because, change;  ///< of a verdict
-  std::string_view spread, over;     ///< of advice
+  std::string_view spread, over;     ///< of advice; after a blank those that run the code follow
 
   std::string verdict(const std::string& blocks) const {
     return blocks.empty() ? std::string() : base::joined({because, blocks, change});
@@ -44535,7 +44535,7 @@ declare problem for ordered parameters (
   duration = w.duration,
   saving = max(w.avoidable, min(w.most_divided, 2 * w.all_shapes / w.threads)) );
 
-# Others wait for a thread that waits itself, until its time runs out. While they still work it has nothing to do: that part is its share.
+# Others wait for a thread that waits itself, until its time runs out. Only its share of their wait counts: while they work, it has nothing to do.
 declare composite event unnotified member ( wait as w )
   when w.pattern != 'join' and w.top_kind = 'call' and (contains(w.top, 'timedwait') or contains(w.top, 'wait_for') or contains(w.top, 'wait_until'));
 declare problem for unnotified parameters (

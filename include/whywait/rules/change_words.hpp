@@ -13,7 +13,7 @@ namespace rules {
 /// What to do about the code that made the late side of a wait late: the words before and after its name.
 struct change_words {
   std::string_view because, change;  ///< of a verdict
-  std::string_view spread, over;     ///< of advice
+  std::string_view spread, over;     ///< of advice; after a blank those that run the code follow
 
   std::string verdict(const std::string& blocks) const {
     return blocks.empty() ? std::string() : base::joined({because, blocks, change});

@@ -512,5 +512,41 @@ TEST_CASE("code that a rank runs elsewhere in the same phase is not its excess")
     });
     CHECK(any == (elsewhere == 0));
     for (const explain::balance_answer& b : found) CHECK(b.block != explain::joined_key(11, explain::joined_by::phase));
+    // Then the ranks that compute second begin late, and those that compute first end early.
+    const auto even = all.even_in_phase();
+    for (const core::stable_key block : {explain::between_key(11, 12), explain::between_key(13, 11)}) {
+      const bool listed = std::any_of(even.begin(), even.end(), [&](const auto& b) { return b.even && b.piece == block; });
+      CHECK(listed == (elsewhere != 0));
+    }
+  }
+}
+
+TEST_CASE("code that one rank runs is not to be divided if the other one runs as much in the same phase") {
+  functions_by_name names;
+  const auto key = [&](const char* function, int line) { return core::key_of(names.site(function, line).c_str()); };
+  const core::stable_key reduce = key("main", 1), phase = explain::joined_key(reduce, explain::joined_by::phase);
+  for (const std::int64_t elsewhere : {600, 0}) {
+    clocks::block_balance all;
+    for (std::int32_t rank = 0; rank != 2; ++rank) {
+      base::pod_vector<clocks::unmarked_piece> pieces;
+      clocks::joined_code::time_by_location own(1);
+      const auto ran = [&](core::stable_key from, core::stable_key to, std::int64_t ns) {
+        const core::stable_key block = explain::between_key(from, to);
+        pieces.push_back({block, from, to, ns, 10, 0, true, phase});
+        own[0].push_back({block, ns, 0});
+      };
+      if (rank == 0) {
+        ran(reduce, key("up", 2), 600);
+        ran(key("down", 3), reduce, elsewhere);
+      } else {
+        ran(key("turn", 4), key("back", 5), 1200);
+      }
+      std::sort(own[0].begin(), own[0].end(), [](const auto& a, const auto& b) { return a.block < b.block; });
+      add_rank(all, rank, pieces, names, own, {});
+    }
+    const auto found = all.candidates(8);
+    const bool divided =
+        std::any_of(found.begin(), found.end(), [](const auto& b) { return b.rank == 1 && b.among > b.ranks; });
+    CHECK(divided == (elsewhere == 0));
   }
 }

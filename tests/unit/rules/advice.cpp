@@ -493,6 +493,51 @@ TEST_CASE("code of few ranks divided among all saves no more than what the ranks
   CHECK(saving(0.95, true) == doctest::Approx(0.6));
 }
 
+TEST_CASE("what the kernel and other programs took from all ranks alike is a problem of the run") {
+  auto o = sample::outcome({});
+  o.total_ns = o.longest_ns;
+  const rules::knowledge known = sample::knowledge();
+  std::int64_t system_ms = 2000, faults = 0, most_pages = 0, lacked_ms = 0;  // of all ranks but the last; which has more
+  const auto saving = [&](const char* problem) {
+    rules::code_table code;
+    for (int rank = 0; rank < 4; ++rank) {
+      rules::processor_use processor;
+      processor.own_delay_ns = 3000 * sample::ms;
+      const base::pod_vector<rules::rank_code> own = {
+          code_with(sample::compute, rank == 3 ? 8000 : 5000, 0, counts_of(0, rank == 3 ? 5000 : system_ms, faults))};
+      code.merge(rules::code_of(rank, own, processor));
+    }
+    rules::program_facts program;
+    program.code = &code;
+    program.most_pages = most_pages;
+    program.shared_processors = true;
+    program.without_processor_ns = 9000 * sample::ms;
+    program.noise.all_ns = lacked_ms * sample::ms;
+    const auto said =
+        rules::evaluate(known, o, 4, sample::names(), program, [](rules::event_store&, rules::trouble&, auto&) {});
+    const rules::finding* const f = sample::find(said.problems, problem);
+    return f != nullptr ? f->saving : 0;
+  };
+  CHECK(saving("time_in_kernel") == doctest::Approx(2.0));
+  system_ms = 1400;  // below 15 % of the run
+  CHECK(saving("time_in_kernel") == 0);
+  system_ms = 2000;
+  faults = 100000;  // 50 us each: all of it
+  CHECK(saving("time_in_kernel") == 0);
+  most_pages = 50000;  // the other half came again
+  CHECK(saving("time_in_kernel") == doctest::Approx(2.0));
+  most_pages = 50001;
+  CHECK(saving("time_in_kernel") == 0);
+
+  CHECK(saving("few_processors") == 0);
+  lacked_ms = 6000;  // 1.5 s each, which may be twice as much on the critical path; the longest one computes 5 s of 10 s
+  CHECK(saving("few_processors") == doctest::Approx(3.0));
+  o.without_overhead.total_ns = 9500 * sample::ms;  // measuring took half a second
+  CHECK(saving("few_processors") == doctest::Approx(2.5));
+  lacked_ms = 36000;
+  CHECK(saving("few_processors") == doctest::Approx(4.5));
+}
+
 TEST_CASE("calling something earlier saves no more than the run is longer than what one rank computes") {
   auto o = sample::outcome({late_sender()});
   o.total_ns = 10000 * sample::ms;

@@ -111,7 +111,7 @@ declare problem for ordered parameters (
   duration = w.duration,
   saving = max(w.avoidable, min(w.most_divided, 2 * w.all_shapes / w.threads)) );
 
-# Others wait for a thread that waits itself, until its time runs out. While they still work it has nothing to do: that part is its share.
+# Others wait for a thread that waits itself, until its time runs out. Only its share of their wait counts: while they work, it has nothing to do.
 declare composite event unnotified member ( wait as w )
   when w.pattern != 'join' and w.top_kind = 'call' and (contains(w.top, 'timedwait') or contains(w.top, 'wait_for') or contains(w.top, 'wait_until'));
 declare problem for unnotified parameters (
