@@ -27255,6 +27255,11 @@ struct blocked_call {
   bool ended_by_entry(std::int64_t threshold_ns) const noexcept {
     return may_have_waited(threshold_ns) && entry_ns - since_ns >= leave_ns - entry_ns;
   }
+  /// No chance: the partner came to MPI once after at least 1 ms, and the call returned within a thirty-second of that time.
+  bool ended_at_once() const noexcept {
+    const std::int64_t wait_ns = entry_ns - since_ns;
+    return entry_ns != INT64_MIN && inside_ns == 0 && wait_ns >= 1000000 && leave_ns - entry_ns <= wait_ns / 32;
+  }
   /// The call returned although the partner had been outside MPI for most of the blocked time.
   bool ended_without_partner() const noexcept {
     return outside_ns != INT64_MAX && 2 * (leave_ns - std::max(outside_ns, since_ns)) > leave_ns - since_ns;
@@ -27264,15 +27269,17 @@ struct blocked_call {
 /// Evidence of the blocked calls of a run about each class of messages. Each call counts with the time that it was blocked:
 /// short delays of a transfer are weak evidence. Plain sums that ranks add up.
 struct progress_votes {
-  static constexpr std::uint32_t least_calls = 3;  ///< fewer may be chance
+  static constexpr std::uint32_t least_calls = 3;  ///< fewer may be chance, unless they ended at once
 
   std::uint64_t by_entry_ns[progress_class::count] = {};
   std::uint64_t without_partner_ns[progress_class::count] = {};
   std::uint32_t by_entry[progress_class::count] = {};  ///< number of calls
+  std::uint32_t at_once[progress_class::count] = {};  ///< of these, how many ended at once
 
   /// Whether messages of the class complete only when the partner is in MPI.
   bool dependent(std::size_t number) const noexcept {
-    return by_entry[number] >= least_calls && by_entry_ns[number] > 2 * without_partner_ns[number];
+    const bool chance = by_entry[number] < least_calls && at_once[number] == 0;
+    return !chance && by_entry_ns[number] > 2 * without_partner_ns[number];
   }
   /// Whether nearly all observations agree.
   bool certain(std::size_t number) const noexcept {
@@ -27320,6 +27327,7 @@ struct progress_votes {
     }
     if (last != nullptr) {
       ++by_entry[last->number];
+      if (last->call.ended_at_once()) ++at_once[last->number];
       by_entry_ns[last->number] += blocked_ns(*last);
     } else if (alone) {
       for (const message* m = all; m != all + size; ++m) {
@@ -27341,6 +27349,7 @@ struct progress_votes {
   void add(const progress_votes& o) noexcept {
     for (std::size_t c = 0; c != progress_class::count; ++c) {
       by_entry[c] += o.by_entry[c];
+      at_once[c] += o.at_once[c];
       by_entry_ns[c] += o.by_entry_ns[c];
       without_partner_ns[c] += o.without_partner_ns[c];
     }
@@ -35782,7 +35791,7 @@ inline std::string calls_text(const base::vector<place_total>& calls, call_sites
   for (const place_total& site : calls) {
     if (which != call_sites::all && polls(site) != (which == call_sites::polls)) continue;
     std::string name = brief_call_text(site.where);
-    if (std::find(named.begin(), named.end(), name) != named.end()) continue;
+    if (base::any_of(named, [&name](const std::string& known) { return known == name; })) continue;
     if (named.size() == most) return text + ", ...";
     text += (named.empty() ? "" : ", ") + name;
     named.push_back(std::move(name));
@@ -40115,7 +40124,7 @@ inline void set_earlier_sends(row_writer& w, const explain::outcome& found, cons
   base::vector<std::string> sends;
   const auto add = [&](core::stable_key site) {
     std::string name = detail::call_of(names.place(site));
-    if (std::find(sends.begin(), sends.end(), name) == sends.end()) sends.push_back(std::move(name));
+    if (!base::any_of(sends, [&name](const std::string& known) { return known == name; })) sends.push_back(std::move(name));
   };
   std::int64_t saving_ns = 0;
   for (const explain::earlier_send& s : found.earlier_sends) {

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_NOT_UNDERSTOOD_HPP
 #define WHYWAIT_REPORT_NOT_UNDERSTOOD_HPP
 
+#include <whywait/base/any_of.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/explain/clock_question.hpp>
@@ -89,7 +90,7 @@ inline std::string calls_text(const base::vector<place_total>& calls, call_sites
   for (const place_total& site : calls) {
     if (which != call_sites::all && polls(site) != (which == call_sites::polls)) continue;
     std::string name = brief_call_text(site.where);
-    if (std::find(named.begin(), named.end(), name) != named.end()) continue;
+    if (base::any_of(named, [&name](const std::string& known) { return known == name; })) continue;
     if (named.size() == most) return text + ", ...";
     text += (named.empty() ? "" : ", ") + name;
     named.push_back(std::move(name));

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_RULES_EARLIER_SENDS_HPP
 #define WHYWAIT_RULES_EARLIER_SENDS_HPP
 
+#include <whywait/base/any_of.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/explain/block_names.hpp>
@@ -72,7 +73,7 @@ inline void set_earlier_sends(row_writer& w, const explain::outcome& found, cons
   base::vector<std::string> sends;
   const auto add = [&](core::stable_key site) {
     std::string name = detail::call_of(names.place(site));
-    if (std::find(sends.begin(), sends.end(), name) == sends.end()) sends.push_back(std::move(name));
+    if (!base::any_of(sends, [&name](const std::string& known) { return known == name; })) sends.push_back(std::move(name));
   };
   std::int64_t saving_ns = 0;
   for (const explain::earlier_send& s : found.earlier_sends) {

@@ -192,6 +192,34 @@ TEST_CASE("a send that completes at the receiver's next entry is a wait for prog
   CHECK(out.progress[0].calls == 20);
 }
 
+TEST_CASE(
+    "few calls that ended soon after an entry may be chance, unless it was the only one for long and they ended at once") {
+  struct {
+    std::int64_t blocked_ns, after_ns, inside_ns;  // inside_ns: the partner was in MPI before the entry
+    int calls;
+    bool depends;
+  } cases[] = {
+      {10 * ms, 100 * us, 0, 1, true},  {10 * ms, 1 * ms, 0, 2, false},         // not at once
+      {10 * ms, 1 * ms, 0, 3, true},    {10 * ms, 100 * us, 1 * ms, 2, false},  // there was an earlier entry
+      {900 * us, 10 * us, 0, 2, false},       // not long
+      {900 * us, 10 * us, 0, 3, true},
+  };
+  for (const auto& c : cases) {
+    whywait::explain::progress_votes votes;
+    for (int i = 0; i != c.calls; ++i) {
+      const whywait::explain::blocked_call call{0, c.blocked_ns + c.after_ns, c.blocked_ns, c.inside_ns, INT64_MAX};
+      const whywait::explain::progress_votes::message m{call, 7};
+      whywait::explain::progress_votes rank;
+      rank.count(&m, 1, 5 * us);
+      votes.add(rank);
+    }
+    CAPTURE(c.blocked_ns);
+    CAPTURE(c.after_ns);
+    CHECK(votes.dependent(7) == c.depends);
+    CHECK(votes.facts().size() == (c.depends ? 1 : 0));
+  }
+}
+
 TEST_CASE("a transfer that needs no partner is no wait for progress, however long it takes") {
   run r(2);
   halo h;
