@@ -37663,6 +37663,11 @@ inline base::vector<explain::balance_answer> balances_of(const explain::outcome&
   base::vector<explain::balance_answer> all = found.balances;
   const std::int64_t most_ns = most_divided_ns(found, said);
   for (explain::balance_answer& b : all) {
+    // The rank that deals has no such code, and joined code is balanced over all ranks.
+    const auto is_piece = [&](const explain::balance_answer& o) {
+      return o.pieces == 1 && o.block == b.piece && is_dealt(o, dealt);
+    };
+    if (b.pieces > 1 && base::any_of(found.balances, is_piece)) b.saving_ns = 0;
     b.bounded = b.bounded || b.saving_ns > said.most_divided_ns;
     b.saving_ns = std::min(b.saving_ns, said.most_divided_ns);
     if (!b.even && is_dealt(b, dealt)) b.saving_ns = std::min(b.most_ns - b.sum_ns / b.among, most_ns);
@@ -50084,8 +50089,10 @@ class variation {
     double near[window], mean = 0.0;
     for (std::size_t i = begin; i != end; ++i) {
       const std::size_t first = std::min(std::max(i, begin + n / 2) - n / 2, end - n);
-      for (std::size_t k = 0; k != n; ++k) near[k] = work(order_[first + k]);
-      std::nth_element(near, near + n / 2, near + n);
+      for (std::size_t k = 0; k != n; ++k) {
+        near[k] = work(order_[first + k]);
+        for (std::size_t at = k; at != 0 && near[at] < near[at - 1]; --at) std::swap(near[at], near[at - 1]);
+      }
       slow_[number(i)] = near[n / 2];
       rest_[number(i)] = work(order_[i]) - near[n / 2];
       mean += near[n / 2] / static_cast<double>(end - begin);
@@ -53371,243 +53378,6 @@ inline void write_profile(json_document& out, const profile& p, bool by_rank) {
 
 #endif
 
-// ---- whywait/report/merge_lines.hpp
-#ifndef WHYWAIT_REPORT_MERGE_LINES_HPP
-#define WHYWAIT_REPORT_MERGE_LINES_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace reports {
-
-namespace detail {
-
-inline std::int64_t more_visits(const residual_entry& r) noexcept {
-  return r.causer_visits > r.waiter_visits ? r.causer_visits - r.waiter_visits : r.waiter_visits - r.causer_visits;
-}
-
-// Whether an entry stands for lines that the compiler counts, not for a marked step.
-inline bool is_lines(const residual_entry& r) noexcept {
-  return r.kind == "step" && r.where.line > 0 && r.where.last_line >= r.where.line;
-}
-
-// The condition of a loop runs one time more than its body each time the loop is entered.
-inline bool nearly(std::int64_t a, std::int64_t b) noexcept { return std::max(a, b) - std::min(a, b) <= std::max(a, b) / 100; }
-
-}  // namespace detail
-
-/// Merges lines that the compiler counted. Of several blocks on one line the one with the largest difference remains.
-/// Lines of a function with equal counts on both sides become one range, unless a line between them has other counts.
-/// `roughly` also merges counts that differ by at most 1 % and keeps the smaller ones. Marked steps are unchanged.
-/// Steps come after the timed blocks, sorted by difference. O(n log n).
-inline void merge_lines(base::vector<residual_entry>& residual, bool roughly) {
-  base::vector<residual_entry> lines, others;
-  for (residual_entry& r : residual) (detail::is_lines(r) ? lines : others).push_back(std::move(r));
-  base::small_stable_sort(lines, [](const residual_entry& a, const residual_entry& b) {
-    if (const int c = a.within.compare(b.within)) return c < 0;
-    if (const int c = a.where.module.compare(b.where.module)) return c < 0;
-    if (const int c = a.where.file.compare(b.where.file)) return c < 0;
-    if (const int c = a.where.function.compare(b.where.function)) return c < 0;
-    if (a.where.line != b.where.line) return a.where.line < b.where.line;
-    return detail::more_visits(a) > detail::more_visits(b);
-  });
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    residual_entry& next = lines[i];
-    if (kept != 0) {
-      residual_entry& last = lines[kept - 1];
-      const bool same_code = last.within == next.within && last.where.module == next.where.module &&
-                             last.where.file == next.where.file && last.where.function == next.where.function;
-      if (same_code && last.where.line == next.where.line) continue;
-      if (same_code && ((last.causer_visits == next.causer_visits && last.waiter_visits == next.waiter_visits) ||
-                        (roughly && detail::nearly(last.causer_visits, next.causer_visits) &&
-                         detail::nearly(last.waiter_visits, next.waiter_visits)))) {
-        last.where.last_line = std::max(last.where.last_line, next.where.last_line);
-        last.causer_visits = std::min(last.causer_visits, next.causer_visits);
-        last.waiter_visits = std::min(last.waiter_visits, next.waiter_visits);
-        continue;
-      }
-    }
-    if (kept != i) lines[kept] = std::move(next);
-    ++kept;
-  }
-  for (std::size_t i = 0; i < kept; ++i) others.push_back(std::move(lines[i]));
-  base::small_stable_sort(others, [](const residual_entry& a, const residual_entry& b) {
-    if (a.kind != "step" || b.kind != "step") return a.kind != "step" && b.kind == "step";
-    return detail::more_visits(a) > detail::more_visits(b);
-  });
-  residual = std::move(others);
-}
-
-}  // namespace reports
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/report/grouping.hpp
-#ifndef WHYWAIT_REPORT_GROUPING_HPP
-#define WHYWAIT_REPORT_GROUPING_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace reports {
-
-/// All waits of one pattern with one operation and one cause; the sum over their shapes.
-struct wait_group {
-  wait_entry sum;
-  std::size_t shapes = 1;     ///< number of classes of explanations in the sum
-  double largest_seconds = 0; ///< time of the most costly class
-  base::pod_vector<const wait_entry*> advised = {};  ///< for each advice of the sum the class that it was given for
-};
-
-namespace detail {
-
-inline bool same_block(const residual_entry& a, const residual_entry& b) {
-  return a.kind == b.kind && a.block == b.block && a.within == b.within && a.where == b.where;
-}
-
-// Shapes in which the late side has fewer visits of the block are added up apart until `join_directions`.
-inline void add_term(base::vector<residual_entry>& terms, const residual_entry& more) {
-  for (residual_entry& r : terms) {
-    if (r.fewer() != more.fewer() || !same_block(r, more)) continue;
-    r.add(more);
-    return;
-  }
-  terms.push_back(residual_entry(more));
-}
-
-inline void join_directions(base::vector<residual_entry>& terms) {
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    for (std::size_t j = i + 1; j < terms.size(); ++j) {
-      if (!same_block(terms[i], terms[j])) continue;
-      explain::add_direction(terms[i], terms[j]);
-      terms[i].slower.add(terms[j].slower);
-      for (std::size_t k = j + 1; k < terms.size(); ++k) terms[k - 1] = std::move(terms[k]);
-      terms.pop_back();
-      break;
-    }
-  }
-}
-
-inline void add_shares(base::vector<location_seconds>& shares, const base::vector<location_seconds>& more) {
-  for (const location_seconds& m : more) {
-    std::size_t same = 0;
-    while (same != shares.size() && (shares[same].rank != m.rank || shares[same].thread != m.thread)) ++same;
-    if (same == shares.size()) shares.push_back(location_seconds(m));
-    else shares[same].seconds += m.seconds;
-  }
-}
-
-inline bool same_top(const wait_entry& a, const wait_entry& b) {
-  const auto top = [](const wait_entry& w) {
-    const residual_entry* most = nullptr;
-    for (const residual_entry& r : w.residual)
-      if (most == nullptr || r.total_ns > most->total_ns) most = &r;
-    return most;
-  };
-  const residual_entry *const x = top(a), *const y = top(b);
-  return x == nullptr || y == nullptr ? x == y : same_block(*x, *y);
-}
-
-// Savings are wall time: together no more than the rank that waited most could gain. Those of advice about other code do not add up.
-inline void add_advice(wait_group& to, const wait_entry& w) {
-  double longest = 0;
-  for (const location_seconds& s : to.sum.waiters) longest = std::max(longest, s.seconds);
-  base::vector<advice_entry>& advice = to.sum.advice;
-  for (const advice_entry& m : w.advice) {
-    std::size_t same = 0;
-    while (same != advice.size() && advice[same].problem != m.problem) ++same;
-    if (same == advice.size()) {
-      if (m.problem == w.pattern && !advice.empty()) continue;  // a special advice replaces that of the pattern
-      advice.push_back(advice_entry(m));
-      to.advised.push_back(&w);
-      continue;
-    }
-    advice_entry& known = advice[same];
-    const double both = known.saving_seconds + m.saving_seconds, larger = std::max(known.saving_seconds, m.saving_seconds);
-    const bool again = known.predicted && m.predicted && known.saving_seconds == m.saving_seconds;  // by one answer
-    known.seconds += m.seconds;
-    if (known.text == m.text || same_top(*to.advised[same], w)) {
-      known.saving_seconds =
-          again ? larger : std::max(larger, std::min(both, longest));  // the text stays that of the most costly shape
-    } else if (m.saving_seconds > known.saving_seconds) {
-      const double seconds = known.seconds;
-      known = m;
-      known.seconds = seconds;
-      to.advised[same] = &w;
-    }
-  }
-}
-
-inline int rank_of_quality(const std::string& quality) noexcept {
-  return quality == "exact" ? 0 : quality == "bounded" ? 1 : quality == "order_suspect" ? 2 : 3;
-}
-
-}  // namespace detail
-
-/// Merges waits that differ only in their shape: one entry per (pattern, operation, cause). Entries and their terms are
-/// sorted by cost; terms below 1 % of the sum go into the remainder. The sum of each entry is preserved.
-inline base::vector<wait_group> group_shapes(const base::vector<wait_entry>& waits) {
-  base::vector<wait_group> groups;
-  for (const wait_entry& w : waits) {
-    wait_group* same = nullptr;
-    for (wait_group& g : groups)
-      if (g.sum.pattern == w.pattern && g.sum.operation == w.operation && g.sum.cause == w.cause) same = &g;
-    if (same == nullptr) {
-      groups.push_back({w, 1, w.seconds});
-      groups.back().advised.assign(w.advice.size(), &w);
-      continue;
-    }
-    wait_entry& sum = same->sum;
-    ++same->shapes;
-    same->largest_seconds = std::max(same->largest_seconds, w.seconds);
-    if (detail::rank_of_quality(w.quality) > detail::rank_of_quality(sum.quality)) sum.quality = w.quality;
-    sum.add_lengths(w);
-    sum.wrong_order = sum.wrong_order || w.wrong_order;
-    sum.wrong_order_count += w.wrong_order_count;
-    sum.wrong_order_seconds += w.wrong_order_seconds;
-    sum.unexplained_seconds += w.unexplained_seconds;
-    sum.indirect_seconds += w.indirect_seconds;
-    if (sum.compensated_seconds && w.compensated_seconds) *sum.compensated_seconds += *w.compensated_seconds;
-    for (const residual_entry& r : w.residual) detail::add_term(sum.residual, r);
-    detail::add_shares(sum.waiters, w.waiters);
-    detail::add_shares(sum.causers, w.causers);
-    detail::add_advice(*same, w);
-  }
-  for (wait_group& g : groups) {
-    wait_entry& sum = g.sum;
-    if (g.shapes > 1) detail::join_directions(sum.residual);
-    base::vector<residual_entry> terms;
-    for (residual_entry& r : sum.residual) {
-      if (g.shapes == 1 || r.kind == "step" || std::fabs(r.seconds()) >= 0.01 * sum.seconds) terms.push_back(std::move(r));
-      else sum.unexplained_seconds += r.seconds();
-    }
-    sum.residual = std::move(terms);
-    base::small_stable_sort(sum.residual, [](const residual_entry& a, const residual_entry& b) {
-      return std::abs(a.total_ns) > std::abs(b.total_ns);
-    });
-    merge_lines(sum.residual, true);
-    const auto more = [](const location_seconds& a, const location_seconds& b) { return a.seconds > b.seconds; };
-    base::small_stable_sort(sum.waiters, more);
-    base::small_stable_sort(sum.causers, more);
-    base::vector<advice_entry> advice;
-    for (advice_entry& a : sum.advice)
-      if (g.shapes == 1 || a.problem == sum.pattern || a.seconds >= 0.1 * sum.seconds)  // not from a small shape
-        advice.push_back(std::move(a));
-    sum.advice = std::move(advice);
-    base::small_stable_sort(sum.advice,
-                            [](const advice_entry& a, const advice_entry& b) { return a.saving_seconds > b.saving_seconds; });
-  }
-  base::small_stable_sort(groups, [](const wait_group& a, const wait_group& b) { return a.sum.seconds > b.sum.seconds; });
-  return groups;
-}
-
-}  // namespace reports
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/report/words.hpp
 #ifndef WHYWAIT_REPORT_WORDS_HPP
 #define WHYWAIT_REPORT_WORDS_HPP
@@ -53945,30 +53715,13 @@ inline std::string quality_words(const run_facts& run) {
 
 #endif
 
-// ---- whywait/report/trust.hpp
-#ifndef WHYWAIT_REPORT_TRUST_HPP
-#define WHYWAIT_REPORT_TRUST_HPP
+// ---- whywait/report/frequent_locks.hpp
+#ifndef WHYWAIT_REPORT_FREQUENT_LOCKS_HPP
+#define WHYWAIT_REPORT_FREQUENT_LOCKS_HPP
 
 namespace whywait {
 inline namespace v0 {
 namespace reports {
-
-/// Whether the time that is not understood weakens what is drawn from the run.
-inline bool is_weakened(const result& r) noexcept {
-  return share_of(r.not_understood, r.run.location_seconds) >= least_not_understood;
-}
-
-/// The share of rank time that is understood, or that is not.
-inline double understood_by(const result& r, bool understood) noexcept {
-  const double share = share_of(r.not_understood, r.run.location_seconds);
-  return understood ? 1 - share : share;
-}
-
-/// Whether ranks had to share processors so often that it changes what was measured.
-inline bool shares_processors(const result& r) noexcept {
-  return shares_processors(r.not_understood, r.run.location_seconds) ||
-         (r.run.threads_only && r.run.seconds > 0 && r.not_understood.sharing.seconds >= least_sharing_of_run * r.run.seconds);
-}
 
 /// Many short waits for locks: then handing a lock over from one processor to another costs more than they do.
 struct frequent_locks {
@@ -54005,6 +53758,282 @@ struct frequent_locks {
   double run_;
 };
 
+}  // namespace reports
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/merge_lines.hpp
+#ifndef WHYWAIT_REPORT_MERGE_LINES_HPP
+#define WHYWAIT_REPORT_MERGE_LINES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace reports {
+
+namespace detail {
+
+inline std::int64_t more_visits(const residual_entry& r) noexcept {
+  return r.causer_visits > r.waiter_visits ? r.causer_visits - r.waiter_visits : r.waiter_visits - r.causer_visits;
+}
+
+// Whether an entry stands for lines that the compiler counts, not for a marked step.
+inline bool is_lines(const residual_entry& r) noexcept {
+  return r.kind == "step" && r.where.line > 0 && r.where.last_line >= r.where.line;
+}
+
+// The condition of a loop runs one time more than its body each time the loop is entered.
+inline bool nearly(std::int64_t a, std::int64_t b) noexcept { return std::max(a, b) - std::min(a, b) <= std::max(a, b) / 100; }
+
+}  // namespace detail
+
+/// Merges lines that the compiler counted. Of several blocks on one line the one with the largest difference remains.
+/// Lines of a function with equal counts on both sides become one range, unless a line between them has other counts.
+/// `roughly` also merges counts that differ by at most 1 % and keeps the smaller ones. Marked steps are unchanged.
+/// Steps come after the timed blocks, sorted by difference. O(n log n).
+inline void merge_lines(base::vector<residual_entry>& residual, bool roughly) {
+  base::vector<residual_entry> lines, others;
+  for (residual_entry& r : residual) (detail::is_lines(r) ? lines : others).push_back(std::move(r));
+  base::small_stable_sort(lines, [](const residual_entry& a, const residual_entry& b) {
+    if (const int c = a.within.compare(b.within)) return c < 0;
+    if (const int c = a.where.module.compare(b.where.module)) return c < 0;
+    if (const int c = a.where.file.compare(b.where.file)) return c < 0;
+    if (const int c = a.where.function.compare(b.where.function)) return c < 0;
+    if (a.where.line != b.where.line) return a.where.line < b.where.line;
+    return detail::more_visits(a) > detail::more_visits(b);
+  });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    residual_entry& next = lines[i];
+    if (kept != 0) {
+      residual_entry& last = lines[kept - 1];
+      const bool same_code = last.within == next.within && last.where.module == next.where.module &&
+                             last.where.file == next.where.file && last.where.function == next.where.function;
+      if (same_code && last.where.line == next.where.line) continue;
+      if (same_code && ((last.causer_visits == next.causer_visits && last.waiter_visits == next.waiter_visits) ||
+                        (roughly && detail::nearly(last.causer_visits, next.causer_visits) &&
+                         detail::nearly(last.waiter_visits, next.waiter_visits)))) {
+        last.where.last_line = std::max(last.where.last_line, next.where.last_line);
+        last.causer_visits = std::min(last.causer_visits, next.causer_visits);
+        last.waiter_visits = std::min(last.waiter_visits, next.waiter_visits);
+        continue;
+      }
+    }
+    if (kept != i) lines[kept] = std::move(next);
+    ++kept;
+  }
+  for (std::size_t i = 0; i < kept; ++i) others.push_back(std::move(lines[i]));
+  base::small_stable_sort(others, [](const residual_entry& a, const residual_entry& b) {
+    if (a.kind != "step" || b.kind != "step") return a.kind != "step" && b.kind == "step";
+    return detail::more_visits(a) > detail::more_visits(b);
+  });
+  residual = std::move(others);
+}
+
+}  // namespace reports
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/grouping.hpp
+#ifndef WHYWAIT_REPORT_GROUPING_HPP
+#define WHYWAIT_REPORT_GROUPING_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace reports {
+
+/// All waits of one pattern with one operation and one cause; the sum over their shapes.
+struct wait_group {
+  wait_entry sum;
+  std::size_t shapes = 1;     ///< number of classes of explanations in the sum
+  double largest_seconds = 0; ///< time of the most costly class
+  base::pod_vector<const wait_entry*> advised = {};  ///< for each advice of the sum the class that it was given for
+};
+
+namespace detail {
+
+inline bool same_block(const residual_entry& a, const residual_entry& b) {
+  return a.kind == b.kind && a.block == b.block && a.within == b.within && a.where == b.where;
+}
+
+// Shapes in which the late side has fewer visits of the block are added up apart until `join_directions`.
+inline void add_term(base::vector<residual_entry>& terms, const residual_entry& more) {
+  for (residual_entry& r : terms) {
+    if (r.fewer() != more.fewer() || !same_block(r, more)) continue;
+    r.add(more);
+    return;
+  }
+  terms.push_back(residual_entry(more));
+}
+
+inline void join_directions(base::vector<residual_entry>& terms) {
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    for (std::size_t j = i + 1; j < terms.size(); ++j) {
+      if (!same_block(terms[i], terms[j])) continue;
+      explain::add_direction(terms[i], terms[j]);
+      terms[i].slower.add(terms[j].slower);
+      for (std::size_t k = j + 1; k < terms.size(); ++k) terms[k - 1] = std::move(terms[k]);
+      terms.pop_back();
+      break;
+    }
+  }
+}
+
+inline void add_shares(base::vector<location_seconds>& shares, const base::vector<location_seconds>& more) {
+  for (const location_seconds& m : more) {
+    std::size_t same = 0;
+    while (same != shares.size() && (shares[same].rank != m.rank || shares[same].thread != m.thread)) ++same;
+    if (same == shares.size()) shares.push_back(location_seconds(m));
+    else shares[same].seconds += m.seconds;
+  }
+}
+
+inline bool same_top(const wait_entry& a, const wait_entry& b) {
+  const auto top = [](const wait_entry& w) {
+    const residual_entry* most = nullptr;
+    for (const residual_entry& r : w.residual)
+      if (most == nullptr || r.total_ns > most->total_ns) most = &r;
+    return most;
+  };
+  const residual_entry *const x = top(a), *const y = top(b);
+  return x == nullptr || y == nullptr ? x == y : same_block(*x, *y);
+}
+
+// Savings are wall time: together no more than the rank that waited most could gain. Those of advice about other code do not add up.
+inline void add_advice(wait_group& to, const wait_entry& w) {
+  double longest = 0;
+  for (const location_seconds& s : to.sum.waiters) longest = std::max(longest, s.seconds);
+  base::vector<advice_entry>& advice = to.sum.advice;
+  for (const advice_entry& m : w.advice) {
+    std::size_t same = 0;
+    while (same != advice.size() && advice[same].problem != m.problem) ++same;
+    if (same == advice.size()) {
+      if (m.problem == w.pattern && !advice.empty()) continue;  // a special advice replaces that of the pattern
+      advice.push_back(advice_entry(m));
+      to.advised.push_back(&w);
+      continue;
+    }
+    advice_entry& known = advice[same];
+    const double both = known.saving_seconds + m.saving_seconds, larger = std::max(known.saving_seconds, m.saving_seconds);
+    const bool again = known.predicted && m.predicted && known.saving_seconds == m.saving_seconds;  // by one answer
+    known.seconds += m.seconds;
+    if (known.text == m.text || same_top(*to.advised[same], w)) {
+      known.saving_seconds =
+          again ? larger : std::max(larger, std::min(both, longest));  // the text stays that of the most costly shape
+    } else if (m.saving_seconds > known.saving_seconds) {
+      const double seconds = known.seconds;
+      known = m;
+      known.seconds = seconds;
+      to.advised[same] = &w;
+    }
+  }
+}
+
+inline int rank_of_quality(const std::string& quality) noexcept {
+  return quality == "exact" ? 0 : quality == "bounded" ? 1 : quality == "order_suspect" ? 2 : 3;
+}
+
+}  // namespace detail
+
+/// Merges waits that differ only in their shape: one entry per (pattern, operation, cause). Entries and their terms are
+/// sorted by cost; terms below 1 % of the sum go into the remainder. The sum of each entry is preserved.
+inline base::vector<wait_group> group_shapes(const base::vector<wait_entry>& waits) {
+  base::vector<wait_group> groups;
+  for (const wait_entry& w : waits) {
+    wait_group* same = nullptr;
+    for (wait_group& g : groups)
+      if (g.sum.pattern == w.pattern && g.sum.operation == w.operation && g.sum.cause == w.cause) same = &g;
+    if (same == nullptr) {
+      groups.push_back({w, 1, w.seconds});
+      groups.back().advised.assign(w.advice.size(), &w);
+      continue;
+    }
+    wait_entry& sum = same->sum;
+    ++same->shapes;
+    same->largest_seconds = std::max(same->largest_seconds, w.seconds);
+    if (detail::rank_of_quality(w.quality) > detail::rank_of_quality(sum.quality)) sum.quality = w.quality;
+    sum.add_lengths(w);
+    sum.wrong_order = sum.wrong_order || w.wrong_order;
+    sum.wrong_order_count += w.wrong_order_count;
+    sum.wrong_order_seconds += w.wrong_order_seconds;
+    sum.unexplained_seconds += w.unexplained_seconds;
+    sum.indirect_seconds += w.indirect_seconds;
+    if (sum.compensated_seconds && w.compensated_seconds) *sum.compensated_seconds += *w.compensated_seconds;
+    for (const residual_entry& r : w.residual) detail::add_term(sum.residual, r);
+    detail::add_shares(sum.waiters, w.waiters);
+    detail::add_shares(sum.causers, w.causers);
+    detail::add_advice(*same, w);
+  }
+  for (wait_group& g : groups) {
+    wait_entry& sum = g.sum;
+    if (g.shapes > 1) detail::join_directions(sum.residual);
+    base::vector<residual_entry> terms;
+    for (residual_entry& r : sum.residual) {
+      if (g.shapes == 1 || r.kind == "step" || std::fabs(r.seconds()) >= 0.01 * sum.seconds) terms.push_back(std::move(r));
+      else sum.unexplained_seconds += r.seconds();
+    }
+    sum.residual = std::move(terms);
+    base::small_stable_sort(sum.residual, [](const residual_entry& a, const residual_entry& b) {
+      return std::abs(a.total_ns) > std::abs(b.total_ns);
+    });
+    merge_lines(sum.residual, true);
+    const auto more = [](const location_seconds& a, const location_seconds& b) { return a.seconds > b.seconds; };
+    base::small_stable_sort(sum.waiters, more);
+    base::small_stable_sort(sum.causers, more);
+    base::vector<advice_entry> advice;
+    for (advice_entry& a : sum.advice)
+      if (g.shapes == 1 || a.problem == sum.pattern || a.seconds >= 0.1 * sum.seconds)  // not from a small shape
+        advice.push_back(std::move(a));
+    sum.advice = std::move(advice);
+    base::small_stable_sort(sum.advice,
+                            [](const advice_entry& a, const advice_entry& b) { return a.saving_seconds > b.saving_seconds; });
+  }
+  base::small_stable_sort(groups, [](const wait_group& a, const wait_group& b) { return a.sum.seconds > b.sum.seconds; });
+  return groups;
+}
+
+}  // namespace reports
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/trust.hpp
+#ifndef WHYWAIT_REPORT_TRUST_HPP
+#define WHYWAIT_REPORT_TRUST_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace reports {
+
+/// Whether the time that is not understood weakens what is drawn from the run.
+inline bool is_weakened(const result& r) noexcept {
+  return share_of(r.not_understood, r.run.location_seconds) >= least_not_understood;
+}
+
+/// The share of rank time that is understood, or that is not.
+inline double understood_by(const result& r, bool understood) noexcept {
+  const double share = share_of(r.not_understood, r.run.location_seconds);
+  return understood ? 1 - share : share;
+}
+
+/// Whether ranks had to share processors so often that it changes what was measured.
+inline bool shares_processors(const result& r) noexcept {
+  return shares_processors(r.not_understood, r.run.location_seconds) ||
+         (r.run.threads_only && r.run.seconds > 0 && r.not_understood.sharing.seconds >= least_sharing_of_run * r.run.seconds);
+}
+
+/// For how long each thread lacked a processor because of other programs, on average, in seconds: it may be late for that reason, and
+/// others wait, or take over its work. 0 for ranks, and where threads are more than the processors.
+inline double lost_to_others(const result& r) noexcept {
+  const processor_sharing& s = r.not_understood.sharing;
+  const bool others = r.run.threads_only && shares_processors(r) && s.ranks <= s.processors && r.run.ranks > 0;
+  return others ? s.seconds / static_cast<double>(r.run.ranks) : 0;
+}
+
 /// No wait of a rank with time that is not understood is exact: the rank may have been late, or have waited, for a reason that
 /// is not known. Where threads work that were not recorded, no verdict about the others is one about the program.
 inline void weaken(result& r) {
@@ -54012,19 +54041,22 @@ inline void weaken(result& r) {
   // What is not understood may be the cause of the waits, and a thread without a processor comes late.
   const bool weak_clocks = is_weakened(r), weak_patterns = weak_clocks || (r.run.threads_only && shares_processors(r));
   const bool weak_locks = frequent_locks(r).matter();
-  const double not_understood = r.not_understood.most_of_rank(r.run.ranks);
+  const double not_understood = r.not_understood.most_of_rank(r.run.ranks), lost = lost_to_others(r);
   base::vector<verdict_entry> kept;
   for (verdict_entry& v : r.verdict) {
     const bool of_lock = v.problem == "mutex_contention" || v.problem == "work_under_lock";
     const bool unseen = r.run.openmp_unseen && v.claim.find("omp ") != std::string::npos;  // it may wait in that code
     const bool weak_pattern = v.of_pattern && weak_patterns && (r.run.threads_only || v.saving_seconds < 5 * not_understood);
-    if (!weak_pattern && (!weak_locks || !of_lock) && !unseen) kept.push_back(std::move(v));
+    const bool by_others = lost > 0 && v.problem.empty() && v.saving_seconds <= lost;
+    if (!weak_pattern && (!weak_locks || !of_lock) && !unseen && !by_others) kept.push_back(std::move(v));
   }
   r.verdict = std::move(kept);
   // The clocks keep the time that is not understood as it is, also where a rank waits in it that would not wait any more.
   for (verdict_entry& v : r.verdict) v.at_least |= weak_clocks && v.predicted;
   for (wait_entry& w : r.waits)
     for (advice_entry& a : w.advice) {
+      // Tasks that depend on one another may wait for other ones, not for smaller ones.
+      if (r.run.openmp_unseen && a.problem == "large_tasks") a.text.clear(), a.saving_seconds = 0;
       a.predicted = a.predicted && !r.run.openmp_unseen;
       a.at_least |= weak_clocks && a.predicted;
     }
@@ -54125,7 +54157,8 @@ inline std::string unknown_words(const result& r) {
                                            " is unmarked code between polls that found nothing, which may be work or waiting: ",
                                            calls_text(n.calls, call_sites::polls)});
   if (inside < least_not_understood) return polled;
-  return base::joined({base::percent(inside), of_time, in_mpi, calls_text(n.calls, call_sites::others), "; ", polled});
+  const std::string others = calls_text(n.calls, call_sites::others);
+  return base::joined({base::percent(inside), of_time, in_mpi, others.empty() ? calls_text(n.calls) : others, "; ", polled});
 }
 
 /// "95 % of the processor time (0.43 s) is that of threads that were not recorded, ..."; empty if they do not matter.
@@ -54245,8 +54278,8 @@ struct saving_range {
   double low, high;
 };
 
-/// Where a machine has more ranks than processors: the time by which transfers may get longer in a changed run, in which ranks
-/// that waited copy their data at the same time as others (docs/method.md 1.8). 0 if unknown.
+/// With more ranks than processors: by how much transfers may get longer in a changed run, in which ranks that waited copy their
+/// data at the same time as others (docs/method.md 1.8). 0 if unknown.
 inline double crowded_transfers(const result& r) noexcept {
   const processor_sharing& s = r.not_understood.sharing;
   if (s.processors <= 0 || s.ranks <= s.processors || r.run.threads_only || !(r.ledger.efficiency.parallel > 0)) return 0;
@@ -54256,14 +54289,14 @@ inline double crowded_transfers(const result& r) noexcept {
   return transfers * (static_cast<double>(s.ranks) / static_cast<double>(s.processors) - 1);
 }
 
-/// Where ranks lacked processors, the balanced run has at best no delays but those it had, and the rank saves what it has above
-/// the mean. At worst the time without a processor, which hid while ranks waited, comes on top (docs/method.md 1.8). Where
-/// they did not although there are more ranks than processors, transfers may crowd in the balanced run.
+/// Where ranks lacked processors, the balanced run has at best no delays but those it had, and the rank saves what it has above the
+/// mean. At worst the time without a processor, which hid while ranks waited, comes on top (docs/method.md 1.8); threads may be late
+/// because of it. Where ranks lacked none although they are more than the processors, transfers may crowd.
 inline saving_range range_of(const result& r, const verdict_entry& v) noexcept {
   if (!v.problem.empty() || r.run.ranks <= 0) return {v.saving_seconds, v.saving_seconds};
-  if (!saves_more(r)) return {std::max(0.0, v.saving_seconds - crowded_transfers(r)), v.saving_seconds};
-  const double high = std::min(std::max(v.saving_seconds, v.excess_seconds), r.run.explained_seconds());
   const double without = r.not_understood.sharing.seconds / static_cast<double>(r.run.ranks);
+  if (!saves_more(r)) return {std::max(0.0, v.saving_seconds - lost_to_others(r) - crowded_transfers(r)), v.saving_seconds};
+  const double high = std::min(std::max(v.saving_seconds, v.excess_seconds), r.run.explained_seconds());
   return {std::max(0.0, std::min(v.saving_seconds, v.excess_seconds - without)), high};
 }
 
@@ -54273,7 +54306,7 @@ inline std::string sentence(const result& r, const verdict_entry& v) {
   const std::string low = base::duration(s.low, 2), high = base::duration(s.high, 2);
   const bool at_most = !v.predicted || s.low < detail::least_share * r.run.explained_seconds();
   const bool differ = !at_most && low != high && !(v.at_least && s.high - s.low < 0.05 * s.high);
-  const char* const bound = at_most             ? (v.at_least ? "about" : "up to")
+  const char* const bound = at_most             ? (v.at_least && s.low == s.high ? "about" : "up to")
                             : v.at_least        ? "at least"
                             : v.problem.empty() ? "about"
                                                 : predicted_words(r);
@@ -54282,7 +54315,7 @@ inline std::string sentence(const result& r, const verdict_entry& v) {
       {v.claim, " would shorten the run by ", differ ? low : bound, differ ? " to " : " ", differ || at_most ? high : low,
        differ && v.at_least ? " or more" : "", partly ? " of the " : " of ", base::duration(r.run.explained_seconds(), 2),
        partly ? " that are explained" : "",
-       differ && !saves_more(r) ? " (more ranks than processors: copies at the same time may take longer)" : ""});
+       differ && !shares_processors(r) ? " (more ranks than processors: copies at the same time may take longer)" : ""});
 }
 
 /// From this share of rank time on, something makes ranks wait, known or not.
@@ -58665,7 +58698,7 @@ class simulated_transport {
   template <class Produce, class Consume>
   void exchange(Produce&& produce, Consume&& consume) const {
     base::pod_vector<std::uint32_t> slots(static_cast<std::size_t>(ranks_), none);  // packet of each rank
-    std::deque<base::packet> packets;  // referred to by address; reused by the next rank
+    base::vector<std::unique_ptr<base::packet>> packets;  // reused by the next rank
     base::pod_vector<std::int32_t> receivers;
     const auto to = [&](std::int32_t rank) -> base::packet& {
       if (rank < 0 || rank >= ranks_) throw std::out_of_range("whywait-X003: packet for no rank");
@@ -58673,16 +58706,16 @@ class simulated_transport {
       if (at == none) {
         at = static_cast<std::uint32_t>(receivers.size());
         receivers.push_back(rank);
-        if (packets.size() == at) packets.emplace_back();
+        if (packets.size() == at) packets.push_back(std::make_unique<base::packet>());
       }
-      return packets[at];
+      return *packets[at];
     };
     for (bool anything = true; anything;) {
       anything = false;
       for (std::int32_t i = 0; i != ranks_; ++i) {
         produce(i, to, room_);
         for (std::size_t k = 0; k != receivers.size(); ++k) {
-          base::packet& out = packets[k];
+          base::packet& out = *packets[k];
           slots[static_cast<std::size_t>(receivers[k])] = none;
           if (out.empty()) continue;
           consume(receivers[k], i, out.data(), out.size());
@@ -61611,17 +61644,19 @@ inline std::string first_mismatch(const mpi::state& process, const finalize::tea
 
 }  // namespace detail
 
-/// Counts receives from any source after which this rank next sent to that source. In such a protocol the first request
-/// decides which rank gets which work.
+/// Counts receives from any source, or of what a probe of any source found, after which this rank next sent to that source. In such a
+/// protocol the first request decides which rank gets which work.
 inline std::uint64_t answered_first_comers(const core::location_history& l) {
   std::uint64_t answered = 0;
-  std::int32_t asked = -1;
+  std::int32_t asked = -1, probed = -1;
   for (std::uint64_t i = 0; i < l.records.size(); ++i) {
     const core::sync_record& r = l.records[i];
     const bool sends = r.has(core::sync_flag::posts_send), takes = r.has(core::sync_flag::posts_receive);
-    if (sends == takes || r.peer < 0) continue;
+    const bool from_any = r.has(core::sync_flag::any_source);
+    if (r.peer < 0) continue;
     if (sends) answered += r.peer == asked ? 1 : 0;
-    asked = takes && r.has(core::sync_flag::any_source) ? r.peer : -1;
+    if (sends != takes) asked = takes && (from_any || r.peer == probed) ? r.peer : -1;
+    probed = from_any && sends == takes ? r.peer : -1;
   }
   return answered;
 }
@@ -61629,13 +61664,13 @@ inline std::uint64_t answered_first_comers(const core::location_history& l) {
 /// Sums of this process over all epochs.
 struct run_so_far {
   std::uint64_t first_comers = 0;  ///< answered requests from any source
-  std::int64_t cut_ns = 0;     ///< what shared time leaves out: pauses, and parts without records. The same on all ranks
+  std::int64_t cut_ns = 0;  ///< what shared time leaves out: pauses, and parts without records. The same on all ranks
   std::int64_t unseen_ns = 0;  ///< of that, the parts without records
-  std::int64_t skipped_ns = 0; ///< of that, the parts that were left out for WHYWAIT_PAUSES; of this rank
+  std::int64_t skipped_ns = 0;  ///< of that, the parts that were left out for WHYWAIT_PAUSES; of this rank
   std::uint64_t pause_ticks = 0;  ///< pauses of this rank
   waiting_sample waiting;  ///< on rank 0
-  std::int64_t joined_threads = 0;    ///< threads whose work counted as that of the main thread
-  std::uint64_t joined_ticks = 0;     ///< their time in marked code
+  std::int64_t joined_threads = 0;  ///< threads whose work counted as that of the main thread
+  std::uint64_t joined_ticks = 0;  ///< their time in marked code
 
   /// The shortest pauses of all ranks, added up.
   std::int64_t paused_ns() const noexcept { return cut_ns - unseen_ns; }
@@ -61687,12 +61722,10 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
                           static_cast<double>(before.unseen_ns) + unseen_at_end,
                           static_cast<double>(before.skipped_ns) + (all.closed && !all.full ? unseen_at_end : 0)};
   team.all_reduce(longest_ns, 3, MPI_DOUBLE, MPI_MAX);
-  // Tests that find nothing and follow one another are one record. Each of the others costs what recording a call costs.
-  double poll_ns = 0;
-  if (!all.history.locations.empty()) {
-    const core::call_overhead each = overhead_of(all.history.locations[0], core::mpi_call::Test);
-    poll_ns = static_cast<double>(all.failed_polls) * (each.before_ns + each.inside_ns + each.back_ns + each.after_ns);
-  }
+  // Tests that find nothing and follow one another are one record. Each of the others costs at most what recording a call costs, in a
+  // loop as in the calibration: single calls among other code, where a reading of the clock takes longer, say nothing about them.
+  const mpi::own_ticks& each = process.calibrated.calls[static_cast<std::size_t>(detail::like(core::mpi_call::Test))];
+  const double poll_ns = static_cast<double>(all.failed_polls * each.sum()) * all.history.clock.ns_per_tick;
   double beside_ns[2] = {poll_ns, static_cast<double>(process.compared_ticks) * all.history.clock.ns_per_tick};
   team.all_reduce(beside_ns, 2, MPI_DOUBLE, MPI_MAX);
 
@@ -66509,6 +66542,30 @@ inline std::int64_t most_divided_ns(const explain::outcome& found, const process
   return std::max<std::int64_t>(0, found.total_ns - least_ns);
 }
 
+/// How many threads ran at the same time for a millisecond or more.
+inline std::int64_t threads_at_once(const base::vector<core::rank_history>& threads) {
+  constexpr std::int64_t least_ns = 1000000;
+  struct change {
+    std::int64_t ns, by;
+  };
+  base::pod_vector<change> changes;
+  for (const core::rank_history& h : threads)
+    for (const core::location_history& here : h.locations) {
+      const auto& records = here.records;
+      const bool began = records.size() != 0 ? records[0].call == core::mpi_call::thread_begin : h.rank != 0;
+      if (!began) changes.push_back({INT64_MIN, 1});  // main, or a thread that was there before recording began
+      for (std::uint64_t i = 0; i != records.size(); ++i) {
+        const std::int64_t begin_ns = h.clock(records[i].begin);
+        if (records[i].call == core::mpi_call::thread_begin) changes.push_back({begin_ns + least_ns, 1});
+        if (records[i].call == core::mpi_call::thread_end) changes.push_back({begin_ns, -1});
+      }
+    }
+  base::small_stable_sort(changes, [](const change& a, const change& b) { return a.ns != b.ns ? a.ns < b.ns : a.by < b.by; });
+  std::int64_t now = 0, most = 0;
+  for (const change& c : changes) most = std::max(most, now += c.by);
+  return most;
+}
+
 /// What the threads ran themselves.
 struct own_code {
   rules::code_table code;
@@ -66904,11 +66961,12 @@ inline std::int64_t threads_of(const core::rank_history& rank) {
   return std::max<std::int64_t>(1, threads);
 }
 
-/// For how long threads were ready to run without a processor, in code of the program.
-inline reports::processor_sharing sharing_of(const rules::code_use& whole, const processor_time& used) noexcept {
+/// For how long threads were ready to run without a processor, in code of the program. `at_once`: threads that run at the same time.
+inline reports::processor_sharing sharing_of(const rules::code_use& whole, const processor_time& used,
+                                             std::int64_t at_once) noexcept {
   reports::processor_sharing out;
   out.seconds = out.code_seconds = base::seconds_of(whole.ns - whole.ran_ns);
-  out.ranks = whole.ranks;
+  out.ranks = at_once;
   out.processors = used.processors;
   return out;
 }
@@ -66982,7 +67040,7 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   used.longest_delay_ns = threads_own.longest_delay_ns();
   leave_out_waits(used, threads_own, facts.unrecorded);
   bound_balances(found, used, threads_own);
-  const reports::processor_sharing sharing = sharing_of(threads_own.code.whole, used);
+  const reports::processor_sharing sharing = sharing_of(threads_own.code.whole, used, threads_at_once(histories));
   contributions.code = std::move(threads_own.code);
   const thread_time asleep = time_asleep(records.all);
   const time_without_cause without_cause = time_without_cause_of(records.all.history, records.all.end_ticks);

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -38,7 +38,7 @@ class simulated_transport {
   template <class Produce, class Consume>
   void exchange(Produce&& produce, Consume&& consume) const {
     base::pod_vector<std::uint32_t> slots(static_cast<std::size_t>(ranks_), none);  // packet of each rank
-    std::deque<base::packet> packets;  // referred to by address; reused by the next rank
+    base::vector<std::unique_ptr<base::packet>> packets;  // reused by the next rank
     base::pod_vector<std::int32_t> receivers;
     const auto to = [&](std::int32_t rank) -> base::packet& {
       if (rank < 0 || rank >= ranks_) throw std::out_of_range("whywait-X003: packet for no rank");
@@ -46,16 +46,16 @@ class simulated_transport {
       if (at == none) {
         at = static_cast<std::uint32_t>(receivers.size());
         receivers.push_back(rank);
-        if (packets.size() == at) packets.emplace_back();
+        if (packets.size() == at) packets.push_back(std::make_unique<base::packet>());
       }
-      return packets[at];
+      return *packets[at];
     };
     for (bool anything = true; anything;) {
       anything = false;
       for (std::int32_t i = 0; i != ranks_; ++i) {
         produce(i, to, room_);
         for (std::size_t k = 0; k != receivers.size(); ++k) {
-          base::packet& out = packets[k];
+          base::packet& out = *packets[k];
           slots[static_cast<std::size_t>(receivers[k])] = none;
           if (out.empty()) continue;
           consume(receivers[k], i, out.data(), out.size());

@@ -58,17 +58,19 @@ inline std::string first_mismatch(const mpi::state& process, const finalize::tea
 
 }  // namespace detail
 
-/// Counts receives from any source after which this rank next sent to that source. In such a protocol the first request
-/// decides which rank gets which work.
+/// Counts receives from any source, or of what a probe of any source found, after which this rank next sent to that source. In such a
+/// protocol the first request decides which rank gets which work.
 inline std::uint64_t answered_first_comers(const core::location_history& l) {
   std::uint64_t answered = 0;
-  std::int32_t asked = -1;
+  std::int32_t asked = -1, probed = -1;
   for (std::uint64_t i = 0; i < l.records.size(); ++i) {
     const core::sync_record& r = l.records[i];
     const bool sends = r.has(core::sync_flag::posts_send), takes = r.has(core::sync_flag::posts_receive);
-    if (sends == takes || r.peer < 0) continue;
+    const bool from_any = r.has(core::sync_flag::any_source);
+    if (r.peer < 0) continue;
     if (sends) answered += r.peer == asked ? 1 : 0;
-    asked = takes && r.has(core::sync_flag::any_source) ? r.peer : -1;
+    if (sends != takes) asked = takes && (from_any || r.peer == probed) ? r.peer : -1;
+    probed = from_any && sends == takes ? r.peer : -1;
   }
   return answered;
 }
@@ -76,13 +78,13 @@ inline std::uint64_t answered_first_comers(const core::location_history& l) {
 /// Sums of this process over all epochs.
 struct run_so_far {
   std::uint64_t first_comers = 0;  ///< answered requests from any source
-  std::int64_t cut_ns = 0;     ///< what shared time leaves out: pauses, and parts without records. The same on all ranks
+  std::int64_t cut_ns = 0;  ///< what shared time leaves out: pauses, and parts without records. The same on all ranks
   std::int64_t unseen_ns = 0;  ///< of that, the parts without records
-  std::int64_t skipped_ns = 0; ///< of that, the parts that were left out for WHYWAIT_PAUSES; of this rank
+  std::int64_t skipped_ns = 0;  ///< of that, the parts that were left out for WHYWAIT_PAUSES; of this rank
   std::uint64_t pause_ticks = 0;  ///< pauses of this rank
   waiting_sample waiting;  ///< on rank 0
-  std::int64_t joined_threads = 0;    ///< threads whose work counted as that of the main thread
-  std::uint64_t joined_ticks = 0;     ///< their time in marked code
+  std::int64_t joined_threads = 0;  ///< threads whose work counted as that of the main thread
+  std::uint64_t joined_ticks = 0;  ///< their time in marked code
 
   /// The shortest pauses of all ranks, added up.
   std::int64_t paused_ns() const noexcept { return cut_ns - unseen_ns; }
@@ -134,12 +136,10 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
                           static_cast<double>(before.unseen_ns) + unseen_at_end,
                           static_cast<double>(before.skipped_ns) + (all.closed && !all.full ? unseen_at_end : 0)};
   team.all_reduce(longest_ns, 3, MPI_DOUBLE, MPI_MAX);
-  // Tests that find nothing and follow one another are one record. Each of the others costs what recording a call costs.
-  double poll_ns = 0;
-  if (!all.history.locations.empty()) {
-    const core::call_overhead each = overhead_of(all.history.locations[0], core::mpi_call::Test);
-    poll_ns = static_cast<double>(all.failed_polls) * (each.before_ns + each.inside_ns + each.back_ns + each.after_ns);
-  }
+  // Tests that find nothing and follow one another are one record. Each of the others costs at most what recording a call costs, in a
+  // loop as in the calibration: single calls among other code, where a reading of the clock takes longer, say nothing about them.
+  const mpi::own_ticks& each = process.calibrated.calls[static_cast<std::size_t>(detail::like(core::mpi_call::Test))];
+  const double poll_ns = static_cast<double>(all.failed_polls * each.sum()) * all.history.clock.ns_per_tick;
   double beside_ns[2] = {poll_ns, static_cast<double>(process.compared_ticks) * all.history.clock.ns_per_tick};
   team.all_reduce(beside_ns, 2, MPI_DOUBLE, MPI_MAX);
 

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_TRUST_HPP
 #define WHYWAIT_REPORT_TRUST_HPP
 
+#include <whywait/report/frequent_locks.hpp>
 #include <whywait/report/grouping.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/printing.hpp>
@@ -34,40 +35,13 @@ inline bool shares_processors(const result& r) noexcept {
          (r.run.threads_only && r.run.seconds > 0 && r.not_understood.sharing.seconds >= least_sharing_of_run * r.run.seconds);
 }
 
-/// Many short waits for locks: then handing a lock over from one processor to another costs more than they do.
-struct frequent_locks {
-  double count = 0, seconds = 0;
-  const base::place* site = nullptr;  ///< where the longest of them are; null: unknown
-
-  explicit frequent_locks(const result& r)
-      : count(static_cast<double>(r.run.short_waits)), seconds(r.run.short_wait_seconds), run_(r.run.seconds) {
-    double most = 0;
-    for (const wait_entry& w : r.waits) {
-      if (w.pattern != "mutex_contention") continue;
-      count += static_cast<double>(w.count);
-      seconds += w.seconds;
-      if (w.seconds > most) most = w.seconds, site = &w.operation;
-    }
-  }
-  bool matter() const noexcept {
-    constexpr double least_per_second = 50000, most_mean = 5e-6;
-    return count >= least_per_second * run_ && run_ > 0 && seconds <= most_mean * count;
-  }
-  std::string words() const {
-    if (!matter()) return {};
-    const std::string how_often =
-        base::joined({"threads waited ", base::count(static_cast<std::int64_t>(count / run_)), " times a second for ",
-                      site != nullptr ? "locks" : "each other", ", ", base::duration(seconds / count), " on average"});
-    if (site == nullptr)
-      return how_often + ": that costs more than it takes, so that it is not known what larger pieces of work save";
-    return base::joined(
-        {how_often, ", most in ", brief_call_text(*site),
-         ": handing a lock over costs more than that, so that it is not known what taking it less often saves"});
-  }
-
- private:
-  double run_;
-};
+/// For how long each thread lacked a processor because of other programs, on average, in seconds: it may be late for that reason, and
+/// others wait, or take over its work. 0 for ranks, and where threads are more than the processors.
+inline double lost_to_others(const result& r) noexcept {
+  const processor_sharing& s = r.not_understood.sharing;
+  const bool others = r.run.threads_only && shares_processors(r) && s.ranks <= s.processors && r.run.ranks > 0;
+  return others ? s.seconds / static_cast<double>(r.run.ranks) : 0;
+}
 
 /// No wait of a rank with time that is not understood is exact: the rank may have been late, or have waited, for a reason that
 /// is not known. Where threads work that were not recorded, no verdict about the others is one about the program.
@@ -76,19 +50,22 @@ inline void weaken(result& r) {
   // What is not understood may be the cause of the waits, and a thread without a processor comes late.
   const bool weak_clocks = is_weakened(r), weak_patterns = weak_clocks || (r.run.threads_only && shares_processors(r));
   const bool weak_locks = frequent_locks(r).matter();
-  const double not_understood = r.not_understood.most_of_rank(r.run.ranks);
+  const double not_understood = r.not_understood.most_of_rank(r.run.ranks), lost = lost_to_others(r);
   base::vector<verdict_entry> kept;
   for (verdict_entry& v : r.verdict) {
     const bool of_lock = v.problem == "mutex_contention" || v.problem == "work_under_lock";
     const bool unseen = r.run.openmp_unseen && v.claim.find("omp ") != std::string::npos;  // it may wait in that code
     const bool weak_pattern = v.of_pattern && weak_patterns && (r.run.threads_only || v.saving_seconds < 5 * not_understood);
-    if (!weak_pattern && (!weak_locks || !of_lock) && !unseen) kept.push_back(std::move(v));
+    const bool by_others = lost > 0 && v.problem.empty() && v.saving_seconds <= lost;
+    if (!weak_pattern && (!weak_locks || !of_lock) && !unseen && !by_others) kept.push_back(std::move(v));
   }
   r.verdict = std::move(kept);
   // The clocks keep the time that is not understood as it is, also where a rank waits in it that would not wait any more.
   for (verdict_entry& v : r.verdict) v.at_least |= weak_clocks && v.predicted;
   for (wait_entry& w : r.waits)
     for (advice_entry& a : w.advice) {
+      // Tasks that depend on one another may wait for other ones, not for smaller ones.
+      if (r.run.openmp_unseen && a.problem == "large_tasks") a.text.clear(), a.saving_seconds = 0;
       a.predicted = a.predicted && !r.run.openmp_unseen;
       a.at_least |= weak_clocks && a.predicted;
     }
@@ -189,7 +166,8 @@ inline std::string unknown_words(const result& r) {
                                            " is unmarked code between polls that found nothing, which may be work or waiting: ",
                                            calls_text(n.calls, call_sites::polls)});
   if (inside < least_not_understood) return polled;
-  return base::joined({base::percent(inside), of_time, in_mpi, calls_text(n.calls, call_sites::others), "; ", polled});
+  const std::string others = calls_text(n.calls, call_sites::others);
+  return base::joined({base::percent(inside), of_time, in_mpi, others.empty() ? calls_text(n.calls) : others, "; ", polled});
 }
 
 /// "95 % of the processor time (0.43 s) is that of threads that were not recorded, ..."; empty if they do not matter.
@@ -309,8 +287,8 @@ struct saving_range {
   double low, high;
 };
 
-/// Where a machine has more ranks than processors: the time by which transfers may get longer in a changed run, in which ranks
-/// that waited copy their data at the same time as others (docs/method.md 1.8). 0 if unknown.
+/// With more ranks than processors: by how much transfers may get longer in a changed run, in which ranks that waited copy their
+/// data at the same time as others (docs/method.md 1.8). 0 if unknown.
 inline double crowded_transfers(const result& r) noexcept {
   const processor_sharing& s = r.not_understood.sharing;
   if (s.processors <= 0 || s.ranks <= s.processors || r.run.threads_only || !(r.ledger.efficiency.parallel > 0)) return 0;
@@ -320,14 +298,14 @@ inline double crowded_transfers(const result& r) noexcept {
   return transfers * (static_cast<double>(s.ranks) / static_cast<double>(s.processors) - 1);
 }
 
-/// Where ranks lacked processors, the balanced run has at best no delays but those it had, and the rank saves what it has above
-/// the mean. At worst the time without a processor, which hid while ranks waited, comes on top (docs/method.md 1.8). Where
-/// they did not although there are more ranks than processors, transfers may crowd in the balanced run.
+/// Where ranks lacked processors, the balanced run has at best no delays but those it had, and the rank saves what it has above the
+/// mean. At worst the time without a processor, which hid while ranks waited, comes on top (docs/method.md 1.8); threads may be late
+/// because of it. Where ranks lacked none although they are more than the processors, transfers may crowd.
 inline saving_range range_of(const result& r, const verdict_entry& v) noexcept {
   if (!v.problem.empty() || r.run.ranks <= 0) return {v.saving_seconds, v.saving_seconds};
-  if (!saves_more(r)) return {std::max(0.0, v.saving_seconds - crowded_transfers(r)), v.saving_seconds};
-  const double high = std::min(std::max(v.saving_seconds, v.excess_seconds), r.run.explained_seconds());
   const double without = r.not_understood.sharing.seconds / static_cast<double>(r.run.ranks);
+  if (!saves_more(r)) return {std::max(0.0, v.saving_seconds - lost_to_others(r) - crowded_transfers(r)), v.saving_seconds};
+  const double high = std::min(std::max(v.saving_seconds, v.excess_seconds), r.run.explained_seconds());
   return {std::max(0.0, std::min(v.saving_seconds, v.excess_seconds - without)), high};
 }
 
@@ -337,7 +315,7 @@ inline std::string sentence(const result& r, const verdict_entry& v) {
   const std::string low = base::duration(s.low, 2), high = base::duration(s.high, 2);
   const bool at_most = !v.predicted || s.low < detail::least_share * r.run.explained_seconds();
   const bool differ = !at_most && low != high && !(v.at_least && s.high - s.low < 0.05 * s.high);
-  const char* const bound = at_most             ? (v.at_least ? "about" : "up to")
+  const char* const bound = at_most             ? (v.at_least && s.low == s.high ? "about" : "up to")
                             : v.at_least        ? "at least"
                             : v.problem.empty() ? "about"
                                                 : predicted_words(r);
@@ -346,7 +324,7 @@ inline std::string sentence(const result& r, const verdict_entry& v) {
       {v.claim, " would shorten the run by ", differ ? low : bound, differ ? " to " : " ", differ || at_most ? high : low,
        differ && v.at_least ? " or more" : "", partly ? " of the " : " of ", base::duration(r.run.explained_seconds(), 2),
        partly ? " that are explained" : "",
-       differ && !saves_more(r) ? " (more ranks than processors: copies at the same time may take longer)" : ""});
+       differ && !shares_processors(r) ? " (more ranks than processors: copies at the same time may take longer)" : ""});
 }
 
 /// From this share of rank time on, something makes ranks wait, known or not.

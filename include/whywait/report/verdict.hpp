@@ -199,6 +199,11 @@ inline base::vector<explain::balance_answer> balances_of(const explain::outcome&
   base::vector<explain::balance_answer> all = found.balances;
   const std::int64_t most_ns = most_divided_ns(found, said);
   for (explain::balance_answer& b : all) {
+    // The rank that deals has no such code, and joined code is balanced over all ranks.
+    const auto is_piece = [&](const explain::balance_answer& o) {
+      return o.pieces == 1 && o.block == b.piece && is_dealt(o, dealt);
+    };
+    if (b.pieces > 1 && base::any_of(found.balances, is_piece)) b.saving_ns = 0;
     b.bounded = b.bounded || b.saving_ns > said.most_divided_ns;
     b.saving_ns = std::min(b.saving_ns, said.most_divided_ns);
     if (!b.even && is_dealt(b, dealt)) b.saving_ns = std::min(b.most_ns - b.sum_ns / b.among, most_ns);

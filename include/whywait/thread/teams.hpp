@@ -196,7 +196,7 @@ inline void begin_part(team* t) noexcept {
   if (!call) return;
   call.begin_after_wait(since);
   const uint64_t now = core::cycle_clock::now();
-  if (detail::store_wait(call, now, t, -1, -1, t->forked) || !facts->counter.is_due(now)) return;
+  if (detail::store_wait(call, now, t, -1, -1, t->forked, call.parts_code()) || !facts->counter.is_due(now)) return;
   if (const record::run_facts* const run = record::run_of(*core::the_registry()))
     record::end_counted_call(*at, *facts, *run, now);
 }

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace whywait {
 inline namespace v0 {
@@ -143,8 +144,10 @@ class variation {
     double near[window], mean = 0.0;
     for (std::size_t i = begin; i != end; ++i) {
       const std::size_t first = std::min(std::max(i, begin + n / 2) - n / 2, end - n);
-      for (std::size_t k = 0; k != n; ++k) near[k] = work(order_[first + k]);
-      std::nth_element(near, near + n / 2, near + n);
+      for (std::size_t k = 0; k != n; ++k) {
+        near[k] = work(order_[first + k]);
+        for (std::size_t at = k; at != 0 && near[at] < near[at - 1]; --at) std::swap(near[at], near[at - 1]);
+      }
       slow_[number(i)] = near[n / 2];
       rest_[number(i)] = work(order_[i]) - near[n / 2];
       mean += near[n / 2] / static_cast<double>(end - begin);

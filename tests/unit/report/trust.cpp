@@ -223,6 +223,31 @@ TEST_CASE("waits of ranks with time that is not understood are not exact") {
   CHECK(r.waits[0].quality == "bounded");
 }
 
+TEST_CASE("polls that are all that is not understood are named as calls and as polls") {
+  reports::result r = fine();
+  r.not_understood.seconds = 0.3 * r.run.location_seconds;
+  r.not_understood.between_polls_seconds = 0.05 * r.run.location_seconds;
+  r.not_understood.calls = {{call("MPI_Testall", "main", "src/comm.cpp", 6), 20, 12, 0}};
+  CHECK(contains(reports::unknown_words(r), "does not understand: MPI_Testall (comm.cpp:6); 5.0 % of rank time"));
+}
+
+TEST_CASE("tasks that depend on one another get no advice about their size") {
+  reports::result r = fine();
+  r.waits[0].advice.resize(2);
+  r.waits[0].advice[0].problem = "large_tasks";
+  r.waits[0].advice[1].problem = "thread_barrier";
+  r.waits[0].advice[0].text = "smaller tasks";
+  r.waits[0].advice[1].text = "go on";
+  r.waits[0].advice[0].saving_seconds = 1;
+  reports::weaken(r);
+  CHECK(r.waits[0].advice[0].text == "smaller tasks");
+  r.run.openmp_unseen = true;
+  reports::weaken(r);
+  CHECK(r.waits[0].advice[0].text.empty());
+  CHECK(r.waits[0].advice[0].saving_seconds == 0);
+  CHECK(r.waits[0].advice[1].text == "go on");
+}
+
 TEST_CASE("efficiencies are ranges that hold the values") {
   const explain::efficiencies e = {0.6, 0.75, 0.8, 0.889, 0.9, 0, 0};
   reports::not_understood n;

@@ -102,6 +102,28 @@ TEST_CASE("what a rank deals, or runs for each answer, cannot save more than the
   CHECK(saving_of(dealt, 0.7) == doctest::Approx(3));
 }
 
+TEST_CASE("code that is dealt is not balanced over the rank that deals it") {
+  explain::outcome found = outcome({late_sender()}, 8, 10 * second);
+  found.total_ns = 10 * second;
+  found.meanings.push_back({between_key, explain::block_kind::between, waitall, send});
+  explain::balance_answer whole = balance_of(explain::unmarked_key(), 3, 8, 8, 24, 3),
+                          piece = balance_of(between_key, 3, 8, 8, 24, 2);
+  whole.piece = between_key;
+  whole.unmarked = piece.unmarked = true;
+  whole.region = piece.region = false;
+  whole.pieces = 4;
+  whole.visits = 1000;
+  piece.visits = 60;
+  found.balances = {whole, piece};
+  reports::run_facts run = facts();
+  CHECK(reports::assemble(found, names(), run, {}).verdict.at(0).claim.find("unmarked code") != std::string::npos);
+  run.first_comers = 57;
+  const reports::result dealt = reports::assemble(found, names(), run, {});
+  REQUIRE(dealt.verdict.size() == 1);
+  CHECK(dealt.verdict[0].claim.find("unmarked code") == std::string::npos);
+  CHECK_FALSE(dealt.verdict[0].predicted);
+}
+
 TEST_CASE("no division of work saves more than the processors were idle") {
   rules::evaluation said;
   said.most_divided_ns = second;
@@ -657,6 +679,30 @@ TEST_CASE("where ranks share processors, balancing saves a range") {
   CHECK(first_sentence_if(0).find("by up to 1.5 s of 10 s") != std::string::npos);
   r.not_understood.sharing.processors = 8;
   CHECK(first_sentence(r).find("by about 1.5 s of 10 s") != std::string::npos);
+}
+
+TEST_CASE("where other programs took processors from threads, these may be late for that reason") {
+  reports::result r = with({balance_of(compute, 3, 8, 6, 20, 1.5)});
+  r.run.threads_only = true;
+  r.run.ranks = 8;
+  r.run.location_seconds = 80;
+  const auto by = [&r](double seconds, std::int64_t processors) {
+    r.not_understood.sharing = {seconds, 0, 8, processors};
+    const std::string said = first_sentence(r);
+    return said.substr(said.rfind(" by ") + 1);
+  };
+  CHECK(by(4, 8) == "by 1.0 s to 1.5 s of 10 s");  // each thread lacked a processor for 0.5 s
+  CHECK(by(12, 8) == "by up to 1.5 s of 10 s");
+  CHECK(by(12, 4) == "by about 1.5 s of 10 s");  // more threads than processors: their own work
+  CHECK(by(0.9, 8) == "by about 1.5 s of 10 s");
+  r.verdict[0].at_least = true;
+  CHECK(by(12, 8) == "by up to 1.5 s of 10 s");
+  by(11.9, 8);  // 1.49 s each
+  reports::weaken(r);
+  CHECK(r.verdict.size() == 1);
+  by(12, 8);
+  reports::weaken(r);
+  CHECK(r.verdict.empty());
 }
 
 TEST_CASE("what the kernel may have caused has no verdict") {

@@ -1,6 +1,10 @@
 #include <whywait/thread/finalize/processor_bound.hpp>
 
+#include "../explain/histories.hpp"
+
 #include <doctest/doctest.h>
+
+#include <cstdint>
 
 using whywait::threads::bound_balances;
 using whywait::threads::leave_out_waits;
@@ -157,4 +161,24 @@ TEST_CASE("the processor time of this process grows with its work") {
   volatile std::int64_t sum = 0;
   while (processor_time::of_process().ns < before.ns + 2000000) sum = sum + 1;
   CHECK(processor_time::of_process().ns >= before.ns + 2000000);
+}
+
+TEST_CASE("threads that follow one another do not run at the same time") {
+  constexpr std::uint64_t ms = 1000000;
+  histories::run r(4);  // the first one is main, and the last one leaves no record
+  const auto lives = [&r](int place, std::uint64_t from, std::uint64_t to) {
+    r[place].call(whywait::core::mpi_call::thread_begin, from, from);
+    if (to != 0) r[place].call(whywait::core::mpi_call::thread_end, to, to);
+  };
+  CHECK(whywait::threads::threads_at_once(histories::run(1).views()) == 1);
+  lives(1, 10 * ms, 20 * ms);
+  lives(1, 30 * ms, 40 * ms);
+  lives(2, 20 * ms - ms / 2, 21 * ms);  // began while the other one ended
+  CHECK(whywait::threads::threads_at_once(r.views()) == 2);
+  lives(2, 38 * ms, 39 * ms - 1);  // short
+  CHECK(whywait::threads::threads_at_once(r.views()) == 2);
+  lives(2, 39 * ms + 1, 0);  // and still runs
+  CHECK(whywait::threads::threads_at_once(r.views()) == 2);
+  lives(1, 50 * ms, 60 * ms);
+  CHECK(whywait::threads::threads_at_once(r.views()) == 3);
 }

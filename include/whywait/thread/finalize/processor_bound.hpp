@@ -2,6 +2,8 @@
 #define WHYWAIT_THREAD_FINALIZE_PROCESSOR_BOUND_HPP
 
 #include <whywait/base/pod_vector.hpp>
+#include <whywait/base/sorting.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/core/nearest.hpp>
 #include <whywait/core/rank_history.hpp>
 #include <whywait/core/registry.hpp>
@@ -80,6 +82,30 @@ inline std::int64_t most_divided_ns(const explain::outcome& found, const process
   std::int64_t least_ns = used.processors <= 0 ? 0 : std::max(used.ns / used.processors, used.longest_delay_ns);
   if (found.locations > 0) least_ns = std::max(least_ns, (found.location_ns - found.waiting_ns) / found.locations);
   return std::max<std::int64_t>(0, found.total_ns - least_ns);
+}
+
+/// How many threads ran at the same time for a millisecond or more.
+inline std::int64_t threads_at_once(const base::vector<core::rank_history>& threads) {
+  constexpr std::int64_t least_ns = 1000000;
+  struct change {
+    std::int64_t ns, by;
+  };
+  base::pod_vector<change> changes;
+  for (const core::rank_history& h : threads)
+    for (const core::location_history& here : h.locations) {
+      const auto& records = here.records;
+      const bool began = records.size() != 0 ? records[0].call == core::mpi_call::thread_begin : h.rank != 0;
+      if (!began) changes.push_back({INT64_MIN, 1});  // main, or a thread that was there before recording began
+      for (std::uint64_t i = 0; i != records.size(); ++i) {
+        const std::int64_t begin_ns = h.clock(records[i].begin);
+        if (records[i].call == core::mpi_call::thread_begin) changes.push_back({begin_ns + least_ns, 1});
+        if (records[i].call == core::mpi_call::thread_end) changes.push_back({begin_ns, -1});
+      }
+    }
+  base::small_stable_sort(changes, [](const change& a, const change& b) { return a.ns != b.ns ? a.ns < b.ns : a.by < b.by; });
+  std::int64_t now = 0, most = 0;
+  for (const change& c : changes) most = std::max(most, now += c.by);
+  return most;
 }
 
 /// What the threads ran themselves.

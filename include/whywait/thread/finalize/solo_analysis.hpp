@@ -110,11 +110,12 @@ inline std::int64_t threads_of(const core::rank_history& rank) {
   return std::max<std::int64_t>(1, threads);
 }
 
-/// For how long threads were ready to run without a processor, in code of the program.
-inline reports::processor_sharing sharing_of(const rules::code_use& whole, const processor_time& used) noexcept {
+/// For how long threads were ready to run without a processor, in code of the program. `at_once`: threads that run at the same time.
+inline reports::processor_sharing sharing_of(const rules::code_use& whole, const processor_time& used,
+                                             std::int64_t at_once) noexcept {
   reports::processor_sharing out;
   out.seconds = out.code_seconds = base::seconds_of(whole.ns - whole.ran_ns);
-  out.ranks = whole.ranks;
+  out.ranks = at_once;
   out.processors = used.processors;
   return out;
 }
@@ -188,7 +189,7 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   used.longest_delay_ns = threads_own.longest_delay_ns();
   leave_out_waits(used, threads_own, facts.unrecorded);
   bound_balances(found, used, threads_own);
-  const reports::processor_sharing sharing = sharing_of(threads_own.code.whole, used);
+  const reports::processor_sharing sharing = sharing_of(threads_own.code.whole, used, threads_at_once(histories));
   contributions.code = std::move(threads_own.code);
   const thread_time asleep = time_asleep(records.all);
   const time_without_cause without_cause = time_without_cause_of(records.all.history, records.all.end_ticks);
