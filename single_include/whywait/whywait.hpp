@@ -22354,6 +22354,28 @@ struct balance_course {
 
 #endif
 
+// ---- whywait/base/any_of.hpp
+#ifndef WHYWAIT_BASE_ANY_OF_HPP
+#define WHYWAIT_BASE_ANY_OF_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace base {
+
+/// Whether `holds(element)` is true of an element of a range. Like std::any_of, which compiles to five functions for each condition.
+template <class Range, class Condition>
+bool any_of(const Range& all, const Condition& holds) {
+  for (const auto& element : all)
+    if (holds(element)) return true;
+  return false;
+}
+
+}  // namespace base
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/clocks/joining.hpp
 #ifndef WHYWAIT_CLOCKS_JOINING_HPP
 #define WHYWAIT_CLOCKS_JOINING_HPP
@@ -22481,11 +22503,13 @@ class block_balance {
     found.resize(kept);
     return found;
   }
-  /// Unmarked pieces whose rank computes no longer than the others from the operation of all ranks ahead of them to the next one.
-  base::pod_vector<explain::balance_answer> even_in_phase() const {
+  /// Unmarked pieces whose rank computes no longer than the others from the operation of all ranks ahead of them to the next one,
+  /// without those in `balanced`, of which it is asked what balancing them saves.
+  base::pod_vector<explain::balance_answer> even_in_phase(const base::pod_vector<explain::balance_answer>& balanced) const {
     base::pod_vector<entry> found;
     for (const entry& e : all_) {
       if (e.first == 0 || !is_even_in_phase(e, e.most_ns - e.sum_ns / all_ranks_)) continue;
+      if (base::any_of(balanced, [&e](const entry& b) { return b.block == e.block; })) continue;
       found.push_back(e);
       found.back().even = true;
       found.back().among = e.ranks;
@@ -26094,28 +26118,6 @@ class clock_pass {
 };
 
 }  // namespace clocks
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/base/any_of.hpp
-#ifndef WHYWAIT_BASE_ANY_OF_HPP
-#define WHYWAIT_BASE_ANY_OF_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace base {
-
-/// Whether `holds(element)` is true of an element of a range. Like std::any_of, which compiles to five functions for each condition.
-template <class Range, class Condition>
-bool any_of(const Range& all, const Condition& holds) {
-  for (const auto& element : all)
-    if (holds(element)) return true;
-  return false;
-}
-
-}  // namespace base
 }  // namespace v0
 }  // namespace whywait
 
@@ -32923,8 +32925,9 @@ struct thread_group {
   return all;
 }
 
-/// The call sites of the two threads, or groups of ranks, that wait longest for each other to hand something on, the shorter wait first: it
-/// is predicted what it saves if none waits in the first. Each is at least a twentieth of the waiting, and hardly another thread is in either.
+/// The call sites of the two threads, or groups of ranks, that wait longest for each other to hand something on, the shorter wait
+/// first: it is predicted what it saves if none waits in one of them, the one that saves more, because behind a probe its receive
+/// would wait. Each is at least a twentieth of the waiting, and hardly another thread is in either.
 inline explain::turn_taking turns_to_end(const base::vector<explain::merged_class>& classes) {
   constexpr std::size_t most = 32;  // directions that are compared
   struct direction {
@@ -33296,7 +33299,7 @@ class clock_stage final : public explain::rank_clocks {
   /// most `most_balanced` to balance. With options::maps it also guesses for which of them further speeds will be predicted.
   base::packet choose_blocks(const block_balance& balance, std::size_t most_balanced) {
     balances_ = balance.candidates(most_balanced);
-    even_ = balance.even_in_phase();
+    even_ = balance.even_in_phase(balances_);
     base::vector<key_time> blocks;
     for (const explain::merged_class& c : merging_->merged_classes())
       for (const explain::residual_term& t : c.sum.residual)
@@ -33321,7 +33324,7 @@ class clock_stage final : public explain::rank_clocks {
     locks_ = locks_to_remove(merging_->merged_classes());
     put_all(out, locks_);
     turns_ = turns_to_end(merging_->merged_classes());
-    put(out, turns_.one);
+    for (const core::stable_key turn : {turns_.one, turns_.other}) put(out, turn);
     if (!settings_->maps) return out;
     const base::packet guess = guess_further_speeds(path, blocks);
     out.insert(out.end(), guess.begin(), guess.end());
@@ -33392,7 +33395,8 @@ class clock_stage final : public explain::rank_clocks {
       if (&lock == locks.data()) add(all, never);
       else all.back().changes.push_back(never);
     }
-    if (const auto turn = in.get<core::stable_key>()) add(all, {explain::call_key(turn), 1.0, -1, false, true});
+    for (int i = 0; i != 2; ++i)
+      if (const auto turn = in.get<core::stable_key>()) add(all, {explain::call_key(turn), 1.0, -1, false, true});
     for (std::size_t i = 0; i != balances_.size(); ++i) add(all, {balances_[i].block, 1.0, static_cast<std::int32_t>(i)});
     return all;
   }
@@ -33493,8 +33497,8 @@ class clock_stage final : public explain::rank_clocks {
     });
     std::size_t moved = balanced;
     if (turns_.one != 0) {
-      --moved;
-      result.turns = {turns_.one, turns_.other, total_ns_ - ends_[moved]};
+      moved -= 2;
+      result.turns = {turns_.one, turns_.other, total_ns_ - std::min(ends_[moved], ends_[moved + 1])};
     }
     if (!locks_.empty()) {
       --moved;

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_CLOCKS_BLOCK_BALANCE_HPP
 #define WHYWAIT_CLOCKS_BLOCK_BALANCE_HPP
 
+#include <whywait/base/any_of.hpp>
 #include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/ranks.hpp>
@@ -109,11 +110,13 @@ class block_balance {
     found.resize(kept);
     return found;
   }
-  /// Unmarked pieces whose rank computes no longer than the others from the operation of all ranks ahead of them to the next one.
-  base::pod_vector<explain::balance_answer> even_in_phase() const {
+  /// Unmarked pieces whose rank computes no longer than the others from the operation of all ranks ahead of them to the next one,
+  /// without those in `balanced`, of which it is asked what balancing them saves.
+  base::pod_vector<explain::balance_answer> even_in_phase(const base::pod_vector<explain::balance_answer>& balanced) const {
     base::pod_vector<entry> found;
     for (const entry& e : all_) {
       if (e.first == 0 || !is_even_in_phase(e, e.most_ns - e.sum_ns / all_ranks_)) continue;
+      if (base::any_of(balanced, [&e](const entry& b) { return b.block == e.block; })) continue;
       found.push_back(e);
       found.back().even = true;
       found.back().among = e.ranks;

@@ -113,8 +113,9 @@ struct thread_group {
   return all;
 }
 
-/// The call sites of the two threads, or groups of ranks, that wait longest for each other to hand something on, the shorter wait first: it
-/// is predicted what it saves if none waits in the first. Each is at least a twentieth of the waiting, and hardly another thread is in either.
+/// The call sites of the two threads, or groups of ranks, that wait longest for each other to hand something on, the shorter wait
+/// first: it is predicted what it saves if none waits in one of them, the one that saves more, because behind a probe its receive
+/// would wait. Each is at least a twentieth of the waiting, and hardly another thread is in either.
 inline explain::turn_taking turns_to_end(const base::vector<explain::merged_class>& classes) {
   constexpr std::size_t most = 32;  // directions that are compared
   struct direction {

@@ -85,7 +85,7 @@ class clock_stage final : public explain::rank_clocks {
   /// most `most_balanced` to balance. With options::maps it also guesses for which of them further speeds will be predicted.
   base::packet choose_blocks(const block_balance& balance, std::size_t most_balanced) {
     balances_ = balance.candidates(most_balanced);
-    even_ = balance.even_in_phase();
+    even_ = balance.even_in_phase(balances_);
     base::vector<key_time> blocks;
     for (const explain::merged_class& c : merging_->merged_classes())
       for (const explain::residual_term& t : c.sum.residual)
@@ -110,7 +110,7 @@ class clock_stage final : public explain::rank_clocks {
     locks_ = locks_to_remove(merging_->merged_classes());
     put_all(out, locks_);
     turns_ = turns_to_end(merging_->merged_classes());
-    put(out, turns_.one);
+    for (const core::stable_key turn : {turns_.one, turns_.other}) put(out, turn);
     if (!settings_->maps) return out;
     const base::packet guess = guess_further_speeds(path, blocks);
     out.insert(out.end(), guess.begin(), guess.end());
@@ -181,7 +181,8 @@ class clock_stage final : public explain::rank_clocks {
       if (&lock == locks.data()) add(all, never);
       else all.back().changes.push_back(never);
     }
-    if (const auto turn = in.get<core::stable_key>()) add(all, {explain::call_key(turn), 1.0, -1, false, true});
+    for (int i = 0; i != 2; ++i)
+      if (const auto turn = in.get<core::stable_key>()) add(all, {explain::call_key(turn), 1.0, -1, false, true});
     for (std::size_t i = 0; i != balances_.size(); ++i) add(all, {balances_[i].block, 1.0, static_cast<std::int32_t>(i)});
     return all;
   }
@@ -282,8 +283,8 @@ class clock_stage final : public explain::rank_clocks {
     });
     std::size_t moved = balanced;
     if (turns_.one != 0) {
-      --moved;
-      result.turns = {turns_.one, turns_.other, total_ns_ - ends_[moved]};
+      moved -= 2;
+      result.turns = {turns_.one, turns_.other, total_ns_ - std::min(ends_[moved], ends_[moved + 1])};
     }
     if (!locks_.empty()) {
       --moved;

@@ -513,7 +513,8 @@ TEST_CASE("code that a rank runs elsewhere in the same phase is not its excess")
     CHECK(any == (elsewhere == 0));
     for (const explain::balance_answer& b : found) CHECK(b.block != explain::joined_key(11, explain::joined_by::phase));
     // Then the ranks that compute second begin late, and those that compute first end early.
-    const auto even = all.even_in_phase();
+    const auto even = all.even_in_phase({});
+    if (!even.empty()) CHECK(all.even_in_phase(even).empty());  // balanced in a question of its own
     for (const core::stable_key block : {explain::between_key(11, 12), explain::between_key(13, 11)}) {
       const bool listed = std::any_of(even.begin(), even.end(), [&](const auto& b) { return b.even && b.piece == block; });
       CHECK(listed == (elsewhere != 0));
