@@ -37061,6 +37061,7 @@ struct program_facts {
   const data_facts* data = nullptr;
   base::pod_vector<sends> sites;  ///< sorted by site
   bool shared_processors = false;  ///< ranks often waited for a processor, so that the virtual clocks see too little saving
+  bool other_programs = false;  ///< took processors from ranks of one thread, which are no more than the processors
   std::int64_t most_divided_ns =
       INT64_MAX;  ///< what another division of the same work saves at most, by the processors' idle time
   std::int64_t without_processor_ns = 0;  ///< of all ranks: ready to run, and no processor was free
@@ -37440,6 +37441,17 @@ class saving_bounds {
     if (program_.code == nullptr || !program_.shared_processors) return 0;
     return std::max(std::int64_t{0}, std::min(found_.total_ns - longest_computing_ns(), program_.without_processor_ns));
   }
+  /// By what all ranks lack alike. Time without a processor inside MPI is not known to be lost: a rank that waits may be ready to run. Of
+  /// ranks that compute as long, the run loses what each of them lacked; of others it may be more. Of ranks that lose processors to other
+  /// programs, it loses at least what they lacked on average, because one that waits loses them as often as one that computes.
+  std::int64_t by_own_processors() const noexcept {
+    const std::int64_t lacked_ns = std::min({by_processors(), lacked_alike_ns(), found_.longest_ns});
+    const std::int64_t measuring_ns =
+        found_.without_overhead.total_ns > 0 ? found_.total_ns - found_.without_overhead.total_ns : 0;
+    return std::max<std::int64_t>(0, lacked_ns - std::max<std::int64_t>(0, measuring_ns));
+  }
+  /// Whether that is at least what is saved.
+  bool own_processors_save_more() const noexcept { return program_.other_programs && lacked_alike_ns() < by_processors(); }
   /// By another order of calls: the rank that computes longest remains. A thread beside MPI may run to the end anyway.
   std::int64_t by_order(explain::pattern why) const noexcept {
     if (!program_.useful_known || spreads_work(why) || within_ranks(why)) return INT64_MAX;
@@ -37453,6 +37465,11 @@ class saving_bounds {
  private:
   std::int64_t longest_computing_ns() const noexcept {
     return program_.code->whole.most_ns - program_.code->whole.most_delay_ns;
+  }
+
+  std::int64_t lacked_alike_ns() const noexcept {
+    const std::int64_t ranks = std::max<std::int64_t>(1, ranks_);
+    return std::max(2 * program_.noise.all_ns / ranks, program_.other_programs ? program_.without_processor_ns / ranks : 0);
   }
 
   const explain::outcome& found_;
@@ -40039,6 +40056,8 @@ inline constexpr change_words uneven_words{" because of ", ": evening that out",
 inline constexpr change_words handed_on_words{", which had waited for others because of ",
                                               ": making it shorter or beginning sooner", "spread the work of ",
                                               " evenly over the "};
+// Threads of a rank that wait for what another rank sends cannot share its work.
+inline constexpr change_words handed_to_threads_words{handed_on_words.because, handed_on_words.change, "make ", " shorter"};
 inline constexpr change_words marked_wait_words{" because of ", ": making it shorter", "make ", " shorter"};
 inline constexpr change_words begun_late_words{" because of ", ", which begins late there: beginning it sooner", "begin ",
                                                " sooner"};
@@ -40165,6 +40184,57 @@ inline void set_earlier_sends(row_writer& w, const explain::outcome& found, cons
 
 #endif
 
+// ---- whywait/rules/next_barrier.hpp
+#ifndef WHYWAIT_RULES_NEXT_BARRIER_HPP
+#define WHYWAIT_RULES_NEXT_BARRIER_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+namespace detail {
+
+// The time of one thread in a list; 0: it is not in it.
+inline std::int64_t ns_of(const base::vector<explain::location_share>& all, const explain::location_share& thread) noexcept {
+  std::int64_t ns = 0;
+  for (const explain::location_share& s : all)
+    if (s.rank == thread.rank && s.thread == thread.thread) ns += s.ns;
+  return ns;
+}
+
+}  // namespace detail
+
+/// What the run saves, in ns of wall time, if no thread waits in the barrier of `e`: then each thread is as late at the next one
+/// as it was ahead of both together. That is what the threads that are late here wait in the next barrier, and no more than those
+/// that are late there wait here. The next barrier is known by unmarked code between the two; 0: it is not known, or a late
+/// thread does not wait in the other one. O(waits x terms).
+[[gnu::noinline]] inline std::int64_t without_barrier_ns(const explain::explanation& e, const explain::outcome& found,
+                                                         const explain::block_names& names) {
+  const base::place* const here = names.place(e.operation);
+  if (e.why != explain::pattern::thread_barrier || here == nullptr || 100 * e.wait_ns < found.longest_ns) return 0;
+  const auto follows = [&](const explain::residual_term& t) {
+    const explain::block_description d = names.describe(t.block, t.within != 0);
+    return t.total_ns > 0 && d.kind == explain::block_kind::between && d.from != nullptr && *d.from == *here;
+  };
+  base::vector<explain::location_share> waiting;  // in the next barrier
+  std::int64_t saving_ns = e.wait_ns;
+  for (const explain::explanation& next : found.waits) {
+    if (next.why != e.why || next.operation == e.operation || !base::any_of(next.residual, follows)) continue;
+    for (const explain::location_share& s : next.waiters) waiting.push_back(s);
+    for (const explain::location_share& s : next.causers)
+      if (20 * s.ns >= next.wait_ns) saving_ns = std::min(saving_ns, detail::ns_of(e.waiters, s));
+  }
+  for (const explain::location_share& s : e.causers)
+    if (20 * s.ns >= e.wait_ns) saving_ns = std::min(saving_ns, detail::ns_of(waiting, s));
+  return e.causers.empty() ? 0 : saving_ns;
+}
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/rules/path_blocks.hpp
 #ifndef WHYWAIT_RULES_PATH_BLOCKS_HPP
 #define WHYWAIT_RULES_PATH_BLOCKS_HPP
@@ -40248,12 +40318,7 @@ inline void add_run_row(event_store& store, const explain::outcome& found, std::
   const std::int64_t faults = each(core::code_count::faults);
   run.time("kernel_duration", std::min(each(core::code_count::system_ns), found.longest_ns)).set("faults", faults);
   run.set("repeated_faults", program.most_pages > 0 ? std::max<std::int64_t>(0, faults - program.most_pages) : 0);
-  // Time without a processor inside MPI is not known to be lost: a rank that waits may be ready to run. Of ranks that compute as long, the
-  // run loses what each of them lacked; of others it may be more.
-  const std::int64_t lacked_ns = 2 * program.noise.all_ns / std::max<std::int64_t>(1, ranks);
-  const std::int64_t own_ns = std::min({bounds.by_processors(), lacked_ns, found.longest_ns});
-  const std::int64_t measuring_ns = found.without_overhead.total_ns > 0 ? found.total_ns - found.without_overhead.total_ns : 0;
-  run.time("own_processors", std::max<std::int64_t>(0, own_ns - std::max<std::int64_t>(0, measuring_ns)));
+  run.time("own_processors", bounds.by_own_processors()).set("own_at_least", bounds.own_processors_save_more());
 }
 
 }  // namespace rules
@@ -40284,6 +40349,7 @@ class wait_shapes {
       entries_[kind].longest_ns = std::max(entries_[kind].longest_ns, entries_[rank].ns);
     }
     entries_[enter(because_of(e), e.wait_ns)].longest_ns += longest_ns;
+    enter(e.operation, e.wait_ns);
     for (const explain::location_share& s : e.causers) enter(thread_of(s, waits_for_it), s.ns);
     for (const explain::location_share& s : e.waiters) enter(thread_of(s, it_waits), s.ns);
   }
@@ -40304,6 +40370,8 @@ class wait_shapes {
 
   /// Duration of all waits of the kind of `e`, which was added.
   std::int64_t all_ns(const explain::explanation& e) const noexcept { return entries_[numbers_.find(kind_of(e))].ns; }
+  /// Of all with the operation of `e`.
+  std::int64_t operation_ns(const explain::explanation& e) const noexcept { return ns_of(e.operation); }
   /// Of those that the same block explains most of.
   std::int64_t because_ns(const explain::explanation& e) const noexcept { return entries_[numbers_.find(because_of(e))].ns; }
   /// How long the thread that waited most in each explanation of those waited; 0: it is not known.
@@ -40534,15 +40602,15 @@ class fact_maker {
     w.set("wait", number)
         .set("pattern", explain::name_of(e.why))
         .set("quality", qualities[static_cast<unsigned>(e.trust) & 3u]);
-    w.time("duration", e.wait_ns).time("all_shapes", shapes_.all_ns(e)).time("longest", e.longest_ns).set("count", e.count);
+    w.time("duration", e.wait_ns).time("longest", e.longest_ns).set("count", e.count);
+    w.time("all_shapes", shapes_.all_ns(e)).time("all_causes", shapes_.operation_ns(e));
     w.set("mean", e.count > 0 ? seconds(e.wait_ns) / static_cast<double>(e.count) : 0.0);
     w.set("share", ratio(e.wait_ns, found_.location_ns)).set("share_of_waiting", ratio(e.wait_ns, found_.waiting_ns));
     w.set("wrong_order_count", e.wrong_order_count).time("wrong_order_duration", e.wrong_order_ns);
     w.time("other_ready_duration", e.other_ready_ns).time("as_they_come", bounds_.by_arrival(e, waiting_count));
-    if (const explain::removed_call& r = found_.removal; r.site == e.operation && e.why == explain::pattern::wait_at_barrier)
-      w.set("without_known", true)
-          .time("without_saving", r.saving_ns)
-          .set("without_share", ratio(r.saving_ns, found_.longest_ns));
+    const bool known = found_.removal.site == e.operation && e.why == explain::pattern::wait_at_barrier;
+    const std::int64_t without_ns = known ? found_.removal.saving_ns : without_barrier_ns(e, found_, names_);
+    w.time("without_saving", without_ns).set("without_share", ratio(without_ns, found_.longest_ns)).set("without_known", known);
     if (const explain::turn_taking& t = found_.turns; t.one != 0 && (t.one == e.operation || t.other == e.operation)) {
       const std::string one = detail::call_of(names_.place(t.one)), other = detail::call_of(names_.place(t.other));
       w.set("turns", one + " and " + other).set("turns_other", t.one == e.operation ? other : one);
@@ -40553,9 +40621,9 @@ class fact_maker {
     w.set("cause", detail::call_of(cause)).set("cause_call", base::printable(cause != nullptr ? cause->call : std::string()));
     w.set("operation_region", operation != nullptr ? within_text(*operation) : "");
     w.set("cause_region", cause != nullptr ? within_text(*cause) : "");
-    w.set("operation_site", number_of(e.operation))
-        .set("cause_site", number_of(e.cause))
-        .set("same_site", e.operation == e.cause);
+    w.set("operation_site", number_of(e.operation)).set("cause_site", number_of(e.cause));
+    const bool placed = operation != nullptr && cause != nullptr && operation->file == cause->file;
+    w.set("same_place", placed && operation->line == cause->line).set("same_site", e.operation == e.cause);
     w.set("nonblocking", operation_call.compare(0, 8, "MPI_Wait") == 0);
     w.set("blocks", blocks).time("blocks_duration", std::min(named, e.wait_ns)).set("blocks_count", used);
     // The saving by a change of the named blocks, in wall time: at most what the rank that waited most could gain, and what these blocks
@@ -40576,7 +40644,7 @@ class fact_maker {
     const std::int64_t woken_ns = path_.ns(explain::call_key(e.operation));
     if (locked) avoidable = std::min(avoidable, bounds_.without_locks() + woken_ns + bounds_.by_sharing(terms, kinds));
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
-    if (e.why == explain::pattern::join && used > 0) avoidable = std::min(avoidable, by_speed);
+    if (used > 0 && (e.why == explain::pattern::join || within_ranks(e.why))) avoidable = std::min(avoidable, by_speed);
     if (locked) balanced_ns = 0;  // others cannot run it at the same time
     if (shapes_.of_service(e, found_.longest_ns)) avoidable = balanced_ns = 0;
     const bool handed_on = !terms.empty() && 2 * terms[0]->inherited_ns > terms[0]->total_ns;
@@ -40601,7 +40669,8 @@ class fact_maker {
     const std::string guilty = late_text(e), waiting = waiting_text(e);
     w.set("late_others", guilty == waiting ? "one another" : guilty);
     const auto begun_late = [&](const auto& b) { return b.even && b.piece == terms[0]->block; };
-    const change_words& words = handed_on                                               ? handed_on_words
+    const change_words& words = handed_on && within_ranks(e.why)                        ? handed_to_threads_words
+                                : handed_on                                             ? handed_on_words
                                 : marked_wait                                           ? marked_wait_words
                                 : used > 0 && base::any_of(found_.balances, begun_late) ? begun_late_words
                                                                                         : uneven_words;
@@ -40633,7 +40702,9 @@ class fact_maker {
       w.set("code_nouns", users > ranks_ || spread.thread != 0 ? "threads" : base::rank_nouns());
       w.set("code_ranks", users).set("code_ratio", spread.ratio).set("longer_share", path_.longer(use));
       w.set("code_processors", use != nullptr ? use->most_processors : 0);
-      w.time("code_delay", spread.delay_ns).time("own_processors", bounds_.by_processors());
+      const bool others = program_.other_programs;
+      w.time("code_delay", spread.delay_ns).set("own_at_least", bounds_.own_processors_save_more());
+      w.time("own_processors", others ? bounds_.by_own_processors() : bounds_.by_processors());
       w.time("code_system", spread.more_system_ns).set("code_faults", spread.more_faults);
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
       w.time("above_mean", above_mean(top, spread, longest_waiter)).time("above_others", spread.above_others_ns);
@@ -41139,7 +41210,8 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
   static constexpr fact_row rows[] = {
       {"run",
        "number: ranks locations waiting_share unmatched clock_violations faults repeated_faults;"
-       "seconds: duration location_time waiting kernel_duration own_processors",
+       "seconds: duration location_time waiting kernel_duration own_processors;"
+       "boolean: own_at_least",
        true},
       {"wait",
        "number: wait count without_share share share_of_waiting wrong_order_count late_ranks_count waiting_ranks_count "
@@ -41152,7 +41224,8 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "waiting_ranks top top_kind top_unit top_place top_branch lead excess code_thread code_nouns earlier_sends "
        "earlier_ranks "
        "late_others because spread turns turns_other;"
-       "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration as_they_come without_saving "
+       "seconds: duration all_shapes all_causes longest mean wrong_order_duration other_ready_duration as_they_come "
+       "without_saving "
        "turns_saving "
        "indirect "
        "unexplained "
@@ -41161,7 +41234,8 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "code_delay "
        "code_system own_processors "
        "earlier_saving;"
-       "boolean: nonblocking same_site sends_after_work balance_predicted balance_moves balance_whole earlier_known "
+       "boolean: nonblocking same_site same_place sends_after_work balance_predicted balance_moves balance_whole earlier_known "
+       "own_at_least "
        "without_known",
        false},
       {"block",
@@ -43851,7 +43925,8 @@ declare problem for uneven when w.excess = 'shared' parameters (
   verdict = if(w.own_processors > w.code_delay, "ranks were ready to run without a processor: giving each rank one of its own",
                "{w.code_thread} was ready to run for {w.code_delay} without a processor: giving each rank one of its own"),
   advice = "give each rank a processor of its own: start fewer ranks on this machine, check the binding, stop what else runs there",
-  duration = max(w.duration, w.own_processors), saving = max(w.above_mean * w.ranks / max(1, w.ranks - 1), w.own_processors) );
+  duration = max(w.duration, w.own_processors), saving = max(w.above_mean * w.ranks / max(1, w.ranks - 1), w.own_processors),
+  predicted = w.own_at_least, at_least = w.own_at_least );
 
 # The kernel is the cause: it gave the rank memory, or served other calls.
 declare problem for uneven when w.excess = 'faults' parameters (
@@ -43880,10 +43955,10 @@ declare problem for uneven when w.excess = 'system' parameters (
 declare problem for run when own_processors >= 10 % * duration and own_processors > 0 s parameters (
   name = "few_processors",
   root = "processors",
-  description = "All ranks were ready to run without a processor now and then, for up to {own_processors} of the run.",
+  description = "All ranks were ready to run without a processor now and then, for " + if(own_at_least, "at least", "up to") + " {own_processors} of the run.",
   verdict = "ranks were ready to run without a processor: giving each rank one of its own",
   advice = "give each rank a processor of its own: check the binding, start no more ranks than processors, stop what else runs there",
-  duration = min(own_processors * ranks, location_time), saving = own_processors );
+  duration = min(own_processors * ranks, location_time), saving = own_processors, predicted = own_at_least, at_least = own_at_least );
 
 # All ranks alike spend time in the kernel, so that none is late. A fault for each page of memory comes with its first use; more of them are
 # memory that goes back and comes again.
@@ -44031,7 +44106,7 @@ declare problem for early_scan parameters (
   description = "In {w.operation} a rank needs all ranks below it: {w.waiting_ranks} came before {w.late_ranks}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": its nonblocking form"),
   advice = if(w.blocks_count = 0, "use the nonblocking form of {w.operation} and do other work meanwhile",
-           "give the lower ranks less of {w.blocks}, or use the nonblocking form of {w.operation} and do other work meanwhile"),
+           if(w.lead = 'even', "even out {w.blocks} from visit to visit", "give the lower ranks less of {w.blocks}") + ", or use the nonblocking form of {w.operation} and do other work meanwhile"),
   duration = w.duration,
   saving = w.avoidable );
 
@@ -44088,17 +44163,21 @@ declare problem for needless_barrier parameters (
 # Ranks that are late ahead of a barrier and ranks that are late after it each make the others wait. Without it the run would take as
 # long as the rank that is late most in all; what that saves is known from the virtual clocks.
 declare composite event dividing_barrier member ( wait as w )
-  when w.pattern = 'wait_at_barrier' and w.operation_call = 'MPI_Barrier' and w.without_share >= 2 %;
+  when ((w.pattern = 'wait_at_barrier' and w.operation_call = 'MPI_Barrier')
+        or (w.pattern = 'thread_barrier' and w.operation_call != 'end of omp parallel'
+            and w.all_shapes < 1.1 * w.duration and w.in_turn < 10 % and w.late_others != 'one another'))
+       and w.without_share >= 2 %;
 declare problem for dividing_barrier parameters (
   name = "dividing_barrier",
-  root = "{w.operation}",
+  root = if(w.pattern = 'thread_barrier', "barrier", "{w.operation}"),  # the next one instead saves as much
   description = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, "
                 + if(w.late_others = 'one another', "now one and now another is late.", "although other ranks are late after it."),
   verdict = if(w.without_saving < w.noise, "", "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, "
             + if(w.late_others = 'one another', "now one and now another is late", "although other ranks are late after it")
             + ": removing it, if nothing depends on it,"),
-  advice = "remove {w.operation} if nothing depends on it (one-sided access, receives from any source, files, shared memory, a
-            measurement): ranks that are late ahead of it then catch up before the next call that holds them",
+  advice = "remove {w.operation} if nothing depends on it (" + if(w.pattern = 'thread_barrier', "data that another thread wrote; a
+            loop of OpenMP takes nowait): threads", "one-sided access, receives from any source, files, shared memory, a
+            measurement): ranks") + " that are late ahead of it then catch up before the next call that holds them",
   duration = w.duration, saving = w.without_saving, predicted = true );
 
 # Everybody has arrived and left late all the same: the operation itself takes time after the last arrival.
@@ -44512,7 +44591,8 @@ declare problem for turns parameters (
 declare composite event single member ( wait as w )
   when w.threads > 1 and w.top_kind = 'between'
        and ((w.pattern = 'thread_barrier' and w.cause_call != 'end of omp task' and contains(w.top, 'between omp single'))
-            or (w.pattern = 'latch' and w.cause_call = 'omp task' and not contains(w.top, 'end of omp task')));
+            or (w.pattern = 'latch' and w.cause_call = 'omp task'))
+       and not contains(w.top, 'end of omp task');
 declare problem for single parameters (
   name = "single_work",
   instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn, thread_barrier, latch",
@@ -44527,18 +44607,21 @@ declare problem for single parameters (
 # The last tasks of a team: a thread that has none left can only wait. If they are not the last of the region, the thread that creates the
 # next ones waits elsewhere.
 declare composite event last_tasks member ( wait as w )
-  when w.threads > 1 and ((w.pattern = 'thread_barrier' and w.cause_call = 'end of omp task')
-                          or (w.pattern = 'latch' and w.cause_call = 'omp task' and contains(w.top, 'end of omp task')))
-  parameters ( end = if(w.pattern = 'latch', "one of them came to create the next ones", "{w.cause}") );
+  when w.threads > 1 and ((w.pattern = 'thread_barrier' and (w.cause_call = 'end of omp task' or contains(w.top, 'end of omp task')))
+                          or (w.pattern = 'latch' and contains(w.top, 'end of omp task')
+                              and (w.cause_call = 'omp task' or (w.cause_call = 'end of omp task' and w.same_place))))
+  parameters ( end = if(w.cause_call = 'omp task', "one of them came to create the next ones", "{w.cause}") );
 declare problem for last_tasks parameters (
   name = "large_tasks",
   instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn, thread_barrier, latch",
   root = "{w.operation} {w.cause}",
   description = "{w.waiting_ranks} had no task left in {w.operation} while " + if(w.late_others = 'one another', "others", "{w.late_others}") + " still ran one, until {end}.",
   verdict = "threads had no task left in {w.operation} while others ran the last ones: smaller tasks, or the longest first,",
-  advice = "divide the tasks into smaller ones, or begin the longest first, so that all threads end together",
+  advice = "divide the tasks into smaller ones, or begin the longest first (created first, or with a priority), so that all threads end
+            together",
   duration = w.duration,
-  saving = max(w.all_shapes / w.threads, if(w.pattern = 'latch', min(w.most_divided, 1.25 * w.all_shapes / w.threads), 0 s)) );
+  saving = max(w.all_shapes / w.threads,
+               min(w.most_divided, if(w.pattern = 'latch', 1.25 * w.all_shapes, w.all_causes) / w.threads)) );
 
 # A loop whose iterations leave its ordered part in their order: threads with many neighbouring iterations come to theirs one after the other.
 declare composite event ordered member ( wait as w ) when w.operation_call = 'omp ordered' and w.threads > 1;
@@ -44610,7 +44693,8 @@ declare problem for thread_barrier parameters (
   name = "thread_barrier",
   description = "{w.waiting_ranks} came to {w.operation} before {w.late_others} and waited there.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together"),
-  advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "{w.spread}, or let them go on without each other if no data depends on {w.operation}"),
+  advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "{w.spread}"
+           + if(w.in_turn < 10 % and w.all_shapes < 1.1 * w.duration, "", ", or let them go on without each other if no data depends on {w.operation}")),
   duration = w.duration,
   saving = if(w.threads > 1, max(max(w.avoidable * (1 - 1 / w.threads), w.balanced),
                                  if(w.blocks_count > 0, min(w.most_divided, w.all_shapes / w.threads), 0 s)), w.avoidable) );
@@ -45010,6 +45094,10 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
+/// Of site_use::batched: the most code between two sends, and the longest time of one without its bytes.
+constexpr double at_once_ns = 5000;
+constexpr std::int64_t longest_send_ns = 20000;
+
 /// Totals of one call site on one rank: messages sent, uses of a barrier, late exits from a collective, waits for notifications. Trivially
 /// copyable, so that ranks can send it as bytes.
 struct site_use {
@@ -45019,8 +45107,8 @@ struct site_use {
   std::int64_t largest_bytes = 0;
   std::int64_t duration_ns = 0;
   std::int64_t own_before_ns = 0;  ///< own work between a send and the completing call before it
-  std::int64_t batched = 0;  ///< sends directly after another send to the same rank
-  std::int64_t batched_ns = 0;
+  std::int64_t batched = 0;  ///< sends directly after another send to the same rank, with at most `at_once_ns` of code between
+  std::int64_t batched_ns = 0;  ///< of them, without those that took longer than sending does: they waited for the receiver
   std::int64_t runs = 0;  ///< sequences of such sends
   std::int64_t after_data = 0;  ///< sends that may need data which came after the last send of the same site
   std::int64_t before_collective = 0;  ///< barriers followed by a call that synchronises the same ranks
@@ -45112,12 +45200,17 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
     std::int64_t own_ns = 0;  // since the last call that completed something
     std::uint64_t left = 0, notified = 0;
     const core::sync_record none{};
-    const core::sync_record *before = &none, *second = &none;  // the records before, without polls that found nothing
-    const auto pass = [&](const core::sync_record& r) {
-      second = before;
-      before = &r;
+    const core::sync_record* before = &none;  // the record before, without polls that found nothing
+    const auto follows = [&](const core::sync_record& r) {
+      const std::uint64_t ended = before->begin + before->duration;
+      return before->has(core::sync_flag::posts_send) && before->peer == r.peer && before->comm == r.comm &&
+             before->site == r.site && (r.begin < ended || static_cast<double>(r.begin - ended) * ns_per_tick <= at_once_ns);
     };
-    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(location.carried, records.size()); ++i) pass(records[i]);
+    bool in_run = false;
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(location.carried, records.size()); ++i) {
+      in_run = follows(records[i]);
+      before = &records[i];
+    }
     for (std::uint64_t i = location.carried; i < records.size(); ++i) {
       const core::sync_record& r = records[i];
       const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration) * ns_per_tick);
@@ -45134,13 +45227,13 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
         std::uint32_t& before_last = with_data_before[std::min<std::size_t>(r.site, location.call_sites.size())];
         use.after_data += before_last != 0 && before_last != calls_with_data ? 1 : 0;
         before_last = calls_with_data;
-        const bool follows = before->has(core::sync_flag::posts_send) && before->peer == r.peer && before->comm == r.comm &&
-                             before->site == r.site;
-        if (follows) {
+        const bool goes_on = follows(r);
+        if (goes_on) {
           ++use.batched;
-          use.batched_ns += ns;
-          if (!second->has(core::sync_flag::posts_send) || second->peer != r.peer || second->site != r.site) ++use.runs;
+          use.batched_ns += ns <= longest_send_ns + static_cast<std::int64_t>(r.bytes) ? ns : 0;  // 1 ns for each byte
+          if (!in_run) ++use.runs;
         }
+        in_run = goes_on;
         communicated = true;
       } else if (core::is_of_threads(r.call) && core::action_of(r.call).op == core::thread_op::await_notify) {
         site_use& use = at(r.site);
@@ -45173,7 +45266,7 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
         own_ns = 0;
         ++calls_with_data;
       }
-      if (!core::polled_in_vain(r)) pass(r);
+      if (!core::polled_in_vain(r)) before = &r;
     }
   }
   base::small_stable_sort(sites, [](const site_use& a, const site_use& b) { return a.site < b.site; });
@@ -45481,6 +45574,7 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     program.code = &all.code;
     program.data = all.data;
     program.shared_processors = shared;
+    program.other_programs = shared && sharing.ranks <= sharing.processors && found.locations <= facts.ranks;
     program.useful_known = useful_known;
     program.most_divided_ns = most_divided_ns;
     program.most_pages = most_pages_of_process();

@@ -65,6 +65,7 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
     program.code = &all.code;
     program.data = all.data;
     program.shared_processors = shared;
+    program.other_programs = shared && sharing.ranks <= sharing.processors && found.locations <= facts.ranks;
     program.useful_known = useful_known;
     program.most_divided_ns = most_divided_ns;
     program.most_pages = most_pages_of_process();

@@ -29,6 +29,8 @@ inline constexpr change_words uneven_words{" because of ", ": evening that out",
 inline constexpr change_words handed_on_words{", which had waited for others because of ",
                                               ": making it shorter or beginning sooner", "spread the work of ",
                                               " evenly over the "};
+// Threads of a rank that wait for what another rank sends cannot share its work.
+inline constexpr change_words handed_to_threads_words{handed_on_words.because, handed_on_words.change, "make ", " shorter"};
 inline constexpr change_words marked_wait_words{" because of ", ": making it shorter", "make ", " shorter"};
 inline constexpr change_words begun_late_words{" because of ", ", which begins late there: beginning it sooner", "begin ",
                                                " sooner"};

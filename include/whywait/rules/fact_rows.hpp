@@ -13,6 +13,7 @@
 #include <whywait/rules/change_words.hpp>
 #include <whywait/rules/earlier_sends.hpp>
 #include <whywait/rules/event_store.hpp>
+#include <whywait/rules/next_barrier.hpp>
 #include <whywait/rules/path_blocks.hpp>
 #include <whywait/rules/place_columns.hpp>
 #include <whywait/rules/program_facts.hpp>
@@ -203,15 +204,15 @@ class fact_maker {
     w.set("wait", number)
         .set("pattern", explain::name_of(e.why))
         .set("quality", qualities[static_cast<unsigned>(e.trust) & 3u]);
-    w.time("duration", e.wait_ns).time("all_shapes", shapes_.all_ns(e)).time("longest", e.longest_ns).set("count", e.count);
+    w.time("duration", e.wait_ns).time("longest", e.longest_ns).set("count", e.count);
+    w.time("all_shapes", shapes_.all_ns(e)).time("all_causes", shapes_.operation_ns(e));
     w.set("mean", e.count > 0 ? seconds(e.wait_ns) / static_cast<double>(e.count) : 0.0);
     w.set("share", ratio(e.wait_ns, found_.location_ns)).set("share_of_waiting", ratio(e.wait_ns, found_.waiting_ns));
     w.set("wrong_order_count", e.wrong_order_count).time("wrong_order_duration", e.wrong_order_ns);
     w.time("other_ready_duration", e.other_ready_ns).time("as_they_come", bounds_.by_arrival(e, waiting_count));
-    if (const explain::removed_call& r = found_.removal; r.site == e.operation && e.why == explain::pattern::wait_at_barrier)
-      w.set("without_known", true)
-          .time("without_saving", r.saving_ns)
-          .set("without_share", ratio(r.saving_ns, found_.longest_ns));
+    const bool known = found_.removal.site == e.operation && e.why == explain::pattern::wait_at_barrier;
+    const std::int64_t without_ns = known ? found_.removal.saving_ns : without_barrier_ns(e, found_, names_);
+    w.time("without_saving", without_ns).set("without_share", ratio(without_ns, found_.longest_ns)).set("without_known", known);
     if (const explain::turn_taking& t = found_.turns; t.one != 0 && (t.one == e.operation || t.other == e.operation)) {
       const std::string one = detail::call_of(names_.place(t.one)), other = detail::call_of(names_.place(t.other));
       w.set("turns", one + " and " + other).set("turns_other", t.one == e.operation ? other : one);
@@ -222,9 +223,9 @@ class fact_maker {
     w.set("cause", detail::call_of(cause)).set("cause_call", base::printable(cause != nullptr ? cause->call : std::string()));
     w.set("operation_region", operation != nullptr ? within_text(*operation) : "");
     w.set("cause_region", cause != nullptr ? within_text(*cause) : "");
-    w.set("operation_site", number_of(e.operation))
-        .set("cause_site", number_of(e.cause))
-        .set("same_site", e.operation == e.cause);
+    w.set("operation_site", number_of(e.operation)).set("cause_site", number_of(e.cause));
+    const bool placed = operation != nullptr && cause != nullptr && operation->file == cause->file;
+    w.set("same_place", placed && operation->line == cause->line).set("same_site", e.operation == e.cause);
     w.set("nonblocking", operation_call.compare(0, 8, "MPI_Wait") == 0);
     w.set("blocks", blocks).time("blocks_duration", std::min(named, e.wait_ns)).set("blocks_count", used);
     // The saving by a change of the named blocks, in wall time: at most what the rank that waited most could gain, and what these blocks
@@ -245,7 +246,7 @@ class fact_maker {
     const std::int64_t woken_ns = path_.ns(explain::call_key(e.operation));
     if (locked) avoidable = std::min(avoidable, bounds_.without_locks() + woken_ns + bounds_.by_sharing(terms, kinds));
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
-    if (e.why == explain::pattern::join && used > 0) avoidable = std::min(avoidable, by_speed);
+    if (used > 0 && (e.why == explain::pattern::join || within_ranks(e.why))) avoidable = std::min(avoidable, by_speed);
     if (locked) balanced_ns = 0;  // others cannot run it at the same time
     if (shapes_.of_service(e, found_.longest_ns)) avoidable = balanced_ns = 0;
     const bool handed_on = !terms.empty() && 2 * terms[0]->inherited_ns > terms[0]->total_ns;
@@ -270,7 +271,8 @@ class fact_maker {
     const std::string guilty = late_text(e), waiting = waiting_text(e);
     w.set("late_others", guilty == waiting ? "one another" : guilty);
     const auto begun_late = [&](const auto& b) { return b.even && b.piece == terms[0]->block; };
-    const change_words& words = handed_on                                               ? handed_on_words
+    const change_words& words = handed_on && within_ranks(e.why)                        ? handed_to_threads_words
+                                : handed_on                                             ? handed_on_words
                                 : marked_wait                                           ? marked_wait_words
                                 : used > 0 && base::any_of(found_.balances, begun_late) ? begun_late_words
                                                                                         : uneven_words;
@@ -302,7 +304,9 @@ class fact_maker {
       w.set("code_nouns", users > ranks_ || spread.thread != 0 ? "threads" : base::rank_nouns());
       w.set("code_ranks", users).set("code_ratio", spread.ratio).set("longer_share", path_.longer(use));
       w.set("code_processors", use != nullptr ? use->most_processors : 0);
-      w.time("code_delay", spread.delay_ns).time("own_processors", bounds_.by_processors());
+      const bool others = program_.other_programs;
+      w.time("code_delay", spread.delay_ns).set("own_at_least", bounds_.own_processors_save_more());
+      w.time("own_processors", others ? bounds_.by_own_processors() : bounds_.by_processors());
       w.time("code_system", spread.more_system_ns).set("code_faults", spread.more_faults);
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
       w.time("above_mean", above_mean(top, spread, longest_waiter)).time("above_others", spread.above_others_ns);

@@ -38,7 +38,8 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
   static constexpr fact_row rows[] = {
       {"run",
        "number: ranks locations waiting_share unmatched clock_violations faults repeated_faults;"
-       "seconds: duration location_time waiting kernel_duration own_processors",
+       "seconds: duration location_time waiting kernel_duration own_processors;"
+       "boolean: own_at_least",
        true},
       {"wait",
        "number: wait count without_share share share_of_waiting wrong_order_count late_ranks_count waiting_ranks_count "
@@ -51,7 +52,8 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "waiting_ranks top top_kind top_unit top_place top_branch lead excess code_thread code_nouns earlier_sends "
        "earlier_ranks "
        "late_others because spread turns turns_other;"
-       "seconds: duration all_shapes longest mean wrong_order_duration other_ready_duration as_they_come without_saving "
+       "seconds: duration all_shapes all_causes longest mean wrong_order_duration other_ready_duration as_they_come "
+       "without_saving "
        "turns_saving "
        "indirect "
        "unexplained "
@@ -60,7 +62,8 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "code_delay "
        "code_system own_processors "
        "earlier_saving;"
-       "boolean: nonblocking same_site sends_after_work balance_predicted balance_moves balance_whole earlier_known "
+       "boolean: nonblocking same_site same_place sends_after_work balance_predicted balance_moves balance_whole earlier_known "
+       "own_at_least "
        "without_known",
        false},
       {"block",

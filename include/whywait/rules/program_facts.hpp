@@ -26,6 +26,7 @@ struct program_facts {
   const data_facts* data = nullptr;
   base::pod_vector<sends> sites;  ///< sorted by site
   bool shared_processors = false;  ///< ranks often waited for a processor, so that the virtual clocks see too little saving
+  bool other_programs = false;  ///< took processors from ranks of one thread, which are no more than the processors
   std::int64_t most_divided_ns =
       INT64_MAX;  ///< what another division of the same work saves at most, by the processors' idle time
   std::int64_t without_processor_ns = 0;  ///< of all ranks: ready to run, and no processor was free

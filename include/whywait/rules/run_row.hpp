@@ -32,12 +32,7 @@ inline void add_run_row(event_store& store, const explain::outcome& found, std::
   const std::int64_t faults = each(core::code_count::faults);
   run.time("kernel_duration", std::min(each(core::code_count::system_ns), found.longest_ns)).set("faults", faults);
   run.set("repeated_faults", program.most_pages > 0 ? std::max<std::int64_t>(0, faults - program.most_pages) : 0);
-  // Time without a processor inside MPI is not known to be lost: a rank that waits may be ready to run. Of ranks that compute as long, the
-  // run loses what each of them lacked; of others it may be more.
-  const std::int64_t lacked_ns = 2 * program.noise.all_ns / std::max<std::int64_t>(1, ranks);
-  const std::int64_t own_ns = std::min({bounds.by_processors(), lacked_ns, found.longest_ns});
-  const std::int64_t measuring_ns = found.without_overhead.total_ns > 0 ? found.total_ns - found.without_overhead.total_ns : 0;
-  run.time("own_processors", std::max<std::int64_t>(0, own_ns - std::max<std::int64_t>(0, measuring_ns)));
+  run.time("own_processors", bounds.by_own_processors()).set("own_at_least", bounds.own_processors_save_more());
 }
 
 }  // namespace rules

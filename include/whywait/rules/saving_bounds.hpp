@@ -98,6 +98,17 @@ class saving_bounds {
     if (program_.code == nullptr || !program_.shared_processors) return 0;
     return std::max(std::int64_t{0}, std::min(found_.total_ns - longest_computing_ns(), program_.without_processor_ns));
   }
+  /// By what all ranks lack alike. Time without a processor inside MPI is not known to be lost: a rank that waits may be ready to run. Of
+  /// ranks that compute as long, the run loses what each of them lacked; of others it may be more. Of ranks that lose processors to other
+  /// programs, it loses at least what they lacked on average, because one that waits loses them as often as one that computes.
+  std::int64_t by_own_processors() const noexcept {
+    const std::int64_t lacked_ns = std::min({by_processors(), lacked_alike_ns(), found_.longest_ns});
+    const std::int64_t measuring_ns =
+        found_.without_overhead.total_ns > 0 ? found_.total_ns - found_.without_overhead.total_ns : 0;
+    return std::max<std::int64_t>(0, lacked_ns - std::max<std::int64_t>(0, measuring_ns));
+  }
+  /// Whether that is at least what is saved.
+  bool own_processors_save_more() const noexcept { return program_.other_programs && lacked_alike_ns() < by_processors(); }
   /// By another order of calls: the rank that computes longest remains. A thread beside MPI may run to the end anyway.
   std::int64_t by_order(explain::pattern why) const noexcept {
     if (!program_.useful_known || spreads_work(why) || within_ranks(why)) return INT64_MAX;
@@ -111,6 +122,11 @@ class saving_bounds {
  private:
   std::int64_t longest_computing_ns() const noexcept {
     return program_.code->whole.most_ns - program_.code->whole.most_delay_ns;
+  }
+
+  std::int64_t lacked_alike_ns() const noexcept {
+    const std::int64_t ranks = std::max<std::int64_t>(1, ranks_);
+    return std::max(2 * program_.noise.all_ns / ranks, program_.other_programs ? program_.without_processor_ns / ranks : 0);
   }
 
   const explain::outcome& found_;

@@ -20,6 +20,10 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
+/// Of site_use::batched: the most code between two sends, and the longest time of one without its bytes.
+constexpr double at_once_ns = 5000;
+constexpr std::int64_t longest_send_ns = 20000;
+
 /// Totals of one call site on one rank: messages sent, uses of a barrier, late exits from a collective, waits for notifications. Trivially
 /// copyable, so that ranks can send it as bytes.
 struct site_use {
@@ -29,8 +33,8 @@ struct site_use {
   std::int64_t largest_bytes = 0;
   std::int64_t duration_ns = 0;
   std::int64_t own_before_ns = 0;  ///< own work between a send and the completing call before it
-  std::int64_t batched = 0;  ///< sends directly after another send to the same rank
-  std::int64_t batched_ns = 0;
+  std::int64_t batched = 0;  ///< sends directly after another send to the same rank, with at most `at_once_ns` of code between
+  std::int64_t batched_ns = 0;  ///< of them, without those that took longer than sending does: they waited for the receiver
   std::int64_t runs = 0;  ///< sequences of such sends
   std::int64_t after_data = 0;  ///< sends that may need data which came after the last send of the same site
   std::int64_t before_collective = 0;  ///< barriers followed by a call that synchronises the same ranks
@@ -122,12 +126,17 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
     std::int64_t own_ns = 0;  // since the last call that completed something
     std::uint64_t left = 0, notified = 0;
     const core::sync_record none{};
-    const core::sync_record *before = &none, *second = &none;  // the records before, without polls that found nothing
-    const auto pass = [&](const core::sync_record& r) {
-      second = before;
-      before = &r;
+    const core::sync_record* before = &none;  // the record before, without polls that found nothing
+    const auto follows = [&](const core::sync_record& r) {
+      const std::uint64_t ended = before->begin + before->duration;
+      return before->has(core::sync_flag::posts_send) && before->peer == r.peer && before->comm == r.comm &&
+             before->site == r.site && (r.begin < ended || static_cast<double>(r.begin - ended) * ns_per_tick <= at_once_ns);
     };
-    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(location.carried, records.size()); ++i) pass(records[i]);
+    bool in_run = false;
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(location.carried, records.size()); ++i) {
+      in_run = follows(records[i]);
+      before = &records[i];
+    }
     for (std::uint64_t i = location.carried; i < records.size(); ++i) {
       const core::sync_record& r = records[i];
       const auto ns = static_cast<std::int64_t>(static_cast<double>(r.duration) * ns_per_tick);
@@ -144,13 +153,13 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
         std::uint32_t& before_last = with_data_before[std::min<std::size_t>(r.site, location.call_sites.size())];
         use.after_data += before_last != 0 && before_last != calls_with_data ? 1 : 0;
         before_last = calls_with_data;
-        const bool follows = before->has(core::sync_flag::posts_send) && before->peer == r.peer && before->comm == r.comm &&
-                             before->site == r.site;
-        if (follows) {
+        const bool goes_on = follows(r);
+        if (goes_on) {
           ++use.batched;
-          use.batched_ns += ns;
-          if (!second->has(core::sync_flag::posts_send) || second->peer != r.peer || second->site != r.site) ++use.runs;
+          use.batched_ns += ns <= longest_send_ns + static_cast<std::int64_t>(r.bytes) ? ns : 0;  // 1 ns for each byte
+          if (!in_run) ++use.runs;
         }
+        in_run = goes_on;
         communicated = true;
       } else if (core::is_of_threads(r.call) && core::action_of(r.call).op == core::thread_op::await_notify) {
         site_use& use = at(r.site);
@@ -183,7 +192,7 @@ inline base::pod_vector<site_use> uses_of(const explain::rank_history& rank) {
         own_ns = 0;
         ++calls_with_data;
       }
-      if (!core::polled_in_vain(r)) pass(r);
+      if (!core::polled_in_vain(r)) before = &r;
     }
   }
   base::small_stable_sort(sites, [](const site_use& a, const site_use& b) { return a.site < b.site; });

@@ -30,6 +30,7 @@ class wait_shapes {
       entries_[kind].longest_ns = std::max(entries_[kind].longest_ns, entries_[rank].ns);
     }
     entries_[enter(because_of(e), e.wait_ns)].longest_ns += longest_ns;
+    enter(e.operation, e.wait_ns);
     for (const explain::location_share& s : e.causers) enter(thread_of(s, waits_for_it), s.ns);
     for (const explain::location_share& s : e.waiters) enter(thread_of(s, it_waits), s.ns);
   }
@@ -50,6 +51,8 @@ class wait_shapes {
 
   /// Duration of all waits of the kind of `e`, which was added.
   std::int64_t all_ns(const explain::explanation& e) const noexcept { return entries_[numbers_.find(kind_of(e))].ns; }
+  /// Of all with the operation of `e`.
+  std::int64_t operation_ns(const explain::explanation& e) const noexcept { return ns_of(e.operation); }
   /// Of those that the same block explains most of.
   std::int64_t because_ns(const explain::explanation& e) const noexcept { return entries_[numbers_.find(because_of(e))].ns; }
   /// How long the thread that waited most in each explanation of those waited; 0: it is not known.

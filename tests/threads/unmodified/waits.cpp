@@ -10,6 +10,8 @@
 //   forked     four threads in a list, of which the last one takes longest; --corrected: all as long
 //   barrier    three threads meet at a barrier made of a mutex and a condition variable, in turn late; --corrected: as late
 //   single     one thread of a team of two writes, after each step of both; --corrected: each writes a half
+//   phases     two loops that are uneven in opposite directions; --corrected: without the barrier between them
+//   tasks      a loop is divided into three tasks for two threads
 #include <pthread.h>
 
 #include <chrono>
@@ -242,6 +244,30 @@ void single(bool corrected) {
   }
 }
 
+void phases(bool corrected) {
+#pragma omp parallel num_threads(2)
+  for (int step = 0; step != 12; ++step) {
+    if (corrected) {
+#pragma omp for schedule(static) nowait
+      for (int half = 0; half < 2; ++half) nap(half == 0 ? 12 : 4);
+    } else {
+#pragma omp for schedule(static)
+      for (int half = 0; half < 2; ++half) nap(half == 0 ? 12 : 4);
+    }
+#pragma omp for schedule(static)
+    for (int half = 0; half < 2; ++half) nap(half == 0 ? 4 : 12);
+  }
+}
+
+void tasks() {
+#pragma omp parallel num_threads(2)
+#pragma omp single
+  for (int step = 0; step != 10; ++step) {
+#pragma omp taskloop num_tasks(3)
+    for (int i = 0; i < 12; ++i) nap(2);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -257,6 +283,8 @@ int main(int argc, char** argv) {
   else if (what == "forked") forked(corrected);
   else if (what == "barrier") barrier(corrected);
   else if (what == "single") single(corrected);
+  else if (what == "phases") phases(corrected);
+  else if (what == "tasks") tasks();
   else beside();
   std::printf("%s: %.4f s\n", what.c_str(), std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
 }

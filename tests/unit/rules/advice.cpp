@@ -498,6 +498,7 @@ TEST_CASE("what the kernel and other programs took from all ranks alike is a pro
   o.total_ns = o.longest_ns;
   const rules::knowledge known = sample::knowledge();
   std::int64_t system_ms = 2000, faults = 0, most_pages = 0, lacked_ms = 0;  // of all ranks but the last; which has more
+  bool others = false, at_least = false;
   const auto saving = [&](const char* problem) {
     rules::code_table code;
     for (int rank = 0; rank < 4; ++rank) {
@@ -511,11 +512,13 @@ TEST_CASE("what the kernel and other programs took from all ranks alike is a pro
     program.code = &code;
     program.most_pages = most_pages;
     program.shared_processors = true;
+    program.other_programs = others;
     program.without_processor_ns = 9000 * sample::ms;
     program.noise.all_ns = lacked_ms * sample::ms;
     const auto said =
         rules::evaluate(known, o, 4, sample::names(), program, [](rules::event_store&, rules::trouble&, auto&) {});
     const rules::finding* const f = sample::find(said.problems, problem);
+    at_least = f != nullptr && f->predicted && f->at_least;
     return f != nullptr ? f->saving : 0;
   };
   CHECK(saving("time_in_kernel") == doctest::Approx(2.0));
@@ -536,6 +539,15 @@ TEST_CASE("what the kernel and other programs took from all ranks alike is a pro
   CHECK(saving("few_processors") == doctest::Approx(2.5));
   lacked_ms = 36000;
   CHECK(saving("few_processors") == doctest::Approx(4.5));
+  lacked_ms = 2000;
+  CHECK(saving("few_processors") == 0);
+  CHECK(!at_least);
+  others = true;  // 9 s of the four ranks, also while they waited
+  CHECK(saving("few_processors") == doctest::Approx(1.75));
+  CHECK(at_least);
+  lacked_ms = 36000;  // no more than until the rank that computes longest has ended
+  CHECK(saving("few_processors") == doctest::Approx(4.5));
+  CHECK(!at_least);
 }
 
 TEST_CASE("calling something earlier saves no more than the run is longer than what one rank computes") {

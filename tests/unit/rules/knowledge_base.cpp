@@ -693,6 +693,73 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a barrier of threads divides the work if each side waits for the other in another one") {
+  const struct {
+    const char *call, *late;
+    double all_shapes, in_turn;
+    bool divides;
+  } cases[] = {
+      {"omp barrier", "thread 0", 1.8, 0, true},          {"pthread_barrier_wait", "thread 0", 1.9, 0.09, true},
+      {"omp barrier", "one another", 1.8, 0, false},  // both wait in it
+      {"omp barrier", "thread 0", 3, 0, false},           {"omp barrier", "thread 0", 1.8, 0.2, false},
+      {"end of omp parallel", "thread 0", 1.8, 0, false},
+  };
+  for (const auto& c : cases) {
+    const scenario s = {"dividing_barrier", [&c](rules::event_store& store, rules::trouble&, bool) {
+                          wait_fact(store, "thread_barrier")
+                              .set("operation_call", c.call)
+                              .set("late_others", c.late)
+                              .set("all_shapes", c.all_shapes)
+                              .set("in_turn", c.in_turn)
+                              .set("without_saving", 0.5)
+                              .set("without_share", 0.05);
+                        }};
+    const rules::findings found = run(built_in(), s, false);
+    const rules::finding* const f = sample::find(found.list, "dividing_barrier");
+    CAPTURE(c.call);
+    CAPTURE(c.late);
+    REQUIRE((f != nullptr) == c.divides);
+    if (f == nullptr) continue;
+    CHECK(f->saving == doctest::Approx(0.5));
+    CHECK(f->advice.find("(data that another thread wrote; a loop of OpenMP takes nowait): threads that are late") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("threads that have no task left wait for the code of tasks, wherever they wait") {
+  const struct {
+    const char *pattern, *call, *cause;
+    bool same_place;
+    double saving;
+  } cases[] = {
+      {"thread_barrier", "end of omp parallel", "end of omp parallel", true, 1.5},  // all of its waits, whatever ended them
+      {"latch", "omp taskwait", "end of omp task", true, 1.25},  // of omp taskloop
+      {"latch", "omp taskwait", "end of omp task", false, 0},    // a task waits for its children, and may run no others
+      {"latch", "omp taskwait", "omp task", false, 1.25},
+  };
+  for (const auto& c : cases) {
+    const scenario s = {"large_tasks", [&c](rules::event_store& store, rules::trouble&, bool) {
+                          wait_fact(store, c.pattern)
+                              .set("operation_call", c.call)
+                              .set("cause_call", c.cause)
+                              .set("same_place", c.same_place)
+                              .set("top", "the code between omp single (tree.cpp:14) and end of omp task (tree.cpp:32)")
+                              .set("top_kind", "between")
+                              .set("top_duration", 1.8)
+                              .set("all_shapes", 2.0)
+                              .set("all_causes", 3.0)
+                              .set("most_divided", 5.0)
+                              .set("threads", 2);
+                        }};
+    const rules::findings found = run(built_in(), s, false);
+    const rules::finding* const f = sample::find(found.list, "large_tasks");
+    CAPTURE(c.call);
+    CAPTURE(c.cause);
+    CHECK((f != nullptr ? f->saving : 0) == doctest::Approx(c.saving));
+    CHECK(sample::find(found.list, "single_work") == nullptr);
+  }
+}
+
 TEST_CASE("one thread that has no tasks for the others yet runs code for all of them") {
   for (const char* to : {"omp task", "end of omp task"}) {
     const scenario s = {"single_work", [to](rules::event_store& store, rules::trouble&, bool) {

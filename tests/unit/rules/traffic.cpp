@@ -24,34 +24,55 @@ rules::evaluation evaluate(const sample::explain::outcome& o, const whywait::bas
 TEST_CASE("many small messages in a row are found in recorded calls, and nothing in a few") {
   const auto uses = [](unsigned messages) {
     rank r(0);
+    r.history.clock.ns_per_tick = 1000;
     for (unsigned i = 0; i < messages; ++i) {
-      r.call(mpi_call::Send, 20 * i, 20 * i + 10, 0, flag::posts_send, i % 8 < 4 ? 1 : 2);
+      r.call(mpi_call::Send, 15 * i, 15 * i + 10, 0, flag::posts_send, i % 8 < 4 ? 1 : 2);
       r.records.back().bytes = 64;
-      if (i % 4 == 3) r.call(mpi_call::Recv, 20 * i + 11, 20 * i + 12, 1, flag::posts_receive, 1);
+      if (i % 4 == 3) r.call(mpi_call::Recv, 15 * i + 11, 15 * i + 12, 1, flag::posts_receive, 1);
     }
     return rules::uses_of(r.done());
   };
-  const auto many = uses(2000);
+  const auto many = uses(200000);
   REQUIRE(many.size() == 1);
-  CHECK(many[0].calls == 2000);
-  CHECK(many[0].bytes == 128000);
-  CHECK(many[0].batched == 1500);
-  CHECK(many[0].runs == 500);
+  CHECK(many[0].calls == 200000);
+  CHECK(many[0].bytes == 12800000);
+  CHECK(many[0].batched == 150000);
+  CHECK(many[0].runs == 50000);
   const auto e = evaluate(sample::outcome({}), many);
   const rules::finding* const f = sample::find(e.problems, "aggregate_messages");
   REQUIRE(f != nullptr);
-  CHECK(f->seconds == doctest::Approx(20));
-  CHECK(f->saving == doctest::Approx(15));
+  CHECK(f->seconds == doctest::Approx(2));
+  CHECK(f->saving == doctest::Approx(1.5));
   CHECK(f->advice.find("the 4 messages that MPI_Send (halo.cpp:131)") != std::string::npos);
   CHECK(sample::find(evaluate(sample::outcome({}), uses(96)).problems, "aggregate_messages") == nullptr);
   auto slow = sample::outcome({});  // small messages are all there is: what they cost beside their sends is theirs
-  slow.total_ns = 100'000'000'000;
+  slow.total_ns = 10'000'000'000;
   slow.efficiency.parallel = 0.3;
   slow.efficiency.transfer = 0.4;
   const auto costly = evaluate(slow, many);
-  CHECK(sample::find(costly.problems, "aggregate_messages")->saving == doctest::Approx(0.75 * 60));
+  CHECK(sample::find(costly.problems, "aggregate_messages")->saving == doctest::Approx(0.75 * 6));
   slow.total_ns *= 10;  // what else the library does is not theirs: eight times their sends at most
-  CHECK(sample::find(evaluate(slow, many).problems, "aggregate_messages")->saving == doctest::Approx(0.75 * 8 * 20));
+  CHECK(sample::find(evaluate(slow, many).problems, "aggregate_messages")->saving == doctest::Approx(0.75 * 8 * 2));
+}
+
+TEST_CASE("messages with code between them, and sends that wait for the receiver, are not those that one message replaces") {
+  const auto uses = [](unsigned code_us, unsigned send_us) {
+    rank r(0);
+    r.history.clock.ns_per_tick = 1000;
+    for (unsigned i = 0, now = 0; i < 200; ++i) {
+      const unsigned begin = now + (i % 10 == 0 ? 100 : code_us);  // bursts of ten
+      r.call(mpi_call::Send, begin, now = begin + send_us, 0, flag::posts_send, 1);
+      r.records.back().bytes = 1000;
+    }
+    return rules::uses_of(r.done())[0];
+  };
+  CHECK(uses(5, 21).batched == 180);
+  CHECK(uses(5, 21).runs == 20);
+  CHECK(uses(5, 21).batched_ns == 180 * 21000);  // 20 us, and 1 ns for each byte
+  CHECK(uses(5, 22).batched == 180);
+  CHECK(uses(5, 22).batched_ns == 0);
+  CHECK(uses(6, 1).batched == 0);
+  CHECK(uses(6, 1).runs == 0);
 }
 
 TEST_CASE("small messages between which data comes may need it, so that sending them together is no certain advice") {

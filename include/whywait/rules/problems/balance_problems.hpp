@@ -67,7 +67,8 @@ declare problem for uneven when w.excess = 'shared' parameters (
   verdict = if(w.own_processors > w.code_delay, "ranks were ready to run without a processor: giving each rank one of its own",
                "{w.code_thread} was ready to run for {w.code_delay} without a processor: giving each rank one of its own"),
   advice = "give each rank a processor of its own: start fewer ranks on this machine, check the binding, stop what else runs there",
-  duration = max(w.duration, w.own_processors), saving = max(w.above_mean * w.ranks / max(1, w.ranks - 1), w.own_processors) );
+  duration = max(w.duration, w.own_processors), saving = max(w.above_mean * w.ranks / max(1, w.ranks - 1), w.own_processors),
+  predicted = w.own_at_least, at_least = w.own_at_least );
 
 # The kernel is the cause: it gave the rank memory, or served other calls.
 declare problem for uneven when w.excess = 'faults' parameters (
@@ -96,10 +97,10 @@ declare problem for uneven when w.excess = 'system' parameters (
 declare problem for run when own_processors >= 10 % * duration and own_processors > 0 s parameters (
   name = "few_processors",
   root = "processors",
-  description = "All ranks were ready to run without a processor now and then, for up to {own_processors} of the run.",
+  description = "All ranks were ready to run without a processor now and then, for " + if(own_at_least, "at least", "up to") + " {own_processors} of the run.",
   verdict = "ranks were ready to run without a processor: giving each rank one of its own",
   advice = "give each rank a processor of its own: check the binding, start no more ranks than processors, stop what else runs there",
-  duration = min(own_processors * ranks, location_time), saving = own_processors );
+  duration = min(own_processors * ranks, location_time), saving = own_processors, predicted = own_at_least, at_least = own_at_least );
 
 # All ranks alike spend time in the kernel, so that none is late. A fault for each page of memory comes with its first use; more of them are
 # memory that goes back and comes again.

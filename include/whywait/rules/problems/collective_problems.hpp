@@ -62,7 +62,7 @@ declare problem for early_scan parameters (
   description = "In {w.operation} a rank needs all ranks below it: {w.waiting_ranks} came before {w.late_ranks}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": its nonblocking form"),
   advice = if(w.blocks_count = 0, "use the nonblocking form of {w.operation} and do other work meanwhile",
-           "give the lower ranks less of {w.blocks}, or use the nonblocking form of {w.operation} and do other work meanwhile"),
+           if(w.lead = 'even', "even out {w.blocks} from visit to visit", "give the lower ranks less of {w.blocks}") + ", or use the nonblocking form of {w.operation} and do other work meanwhile"),
   duration = w.duration,
   saving = w.avoidable );
 
@@ -119,17 +119,21 @@ declare problem for needless_barrier parameters (
 # Ranks that are late ahead of a barrier and ranks that are late after it each make the others wait. Without it the run would take as
 # long as the rank that is late most in all; what that saves is known from the virtual clocks.
 declare composite event dividing_barrier member ( wait as w )
-  when w.pattern = 'wait_at_barrier' and w.operation_call = 'MPI_Barrier' and w.without_share >= 2 %;
+  when ((w.pattern = 'wait_at_barrier' and w.operation_call = 'MPI_Barrier')
+        or (w.pattern = 'thread_barrier' and w.operation_call != 'end of omp parallel'
+            and w.all_shapes < 1.1 * w.duration and w.in_turn < 10 % and w.late_others != 'one another'))
+       and w.without_share >= 2 %;
 declare problem for dividing_barrier parameters (
   name = "dividing_barrier",
-  root = "{w.operation}",
+  root = if(w.pattern = 'thread_barrier', "barrier", "{w.operation}"),  # the next one instead saves as much
   description = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, "
                 + if(w.late_others = 'one another', "now one and now another is late.", "although other ranks are late after it."),
   verdict = if(w.without_saving < w.noise, "", "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, "
             + if(w.late_others = 'one another', "now one and now another is late", "although other ranks are late after it")
             + ": removing it, if nothing depends on it,"),
-  advice = "remove {w.operation} if nothing depends on it (one-sided access, receives from any source, files, shared memory, a
-            measurement): ranks that are late ahead of it then catch up before the next call that holds them",
+  advice = "remove {w.operation} if nothing depends on it (" + if(w.pattern = 'thread_barrier', "data that another thread wrote; a
+            loop of OpenMP takes nowait): threads", "one-sided access, receives from any source, files, shared memory, a
+            measurement): ranks") + " that are late ahead of it then catch up before the next call that holds them",
   duration = w.duration, saving = w.without_saving, predicted = true );
 
 # Everybody has arrived and left late all the same: the operation itself takes time after the last arrival.

@@ -70,7 +70,8 @@ declare problem for turns parameters (
 declare composite event single member ( wait as w )
   when w.threads > 1 and w.top_kind = 'between'
        and ((w.pattern = 'thread_barrier' and w.cause_call != 'end of omp task' and contains(w.top, 'between omp single'))
-            or (w.pattern = 'latch' and w.cause_call = 'omp task' and not contains(w.top, 'end of omp task')));
+            or (w.pattern = 'latch' and w.cause_call = 'omp task'))
+       and not contains(w.top, 'end of omp task');
 declare problem for single parameters (
   name = "single_work",
   instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn, thread_barrier, latch",
@@ -85,18 +86,21 @@ declare problem for single parameters (
 # The last tasks of a team: a thread that has none left can only wait. If they are not the last of the region, the thread that creates the
 # next ones waits elsewhere.
 declare composite event last_tasks member ( wait as w )
-  when w.threads > 1 and ((w.pattern = 'thread_barrier' and w.cause_call = 'end of omp task')
-                          or (w.pattern = 'latch' and w.cause_call = 'omp task' and contains(w.top, 'end of omp task')))
-  parameters ( end = if(w.pattern = 'latch', "one of them came to create the next ones", "{w.cause}") );
+  when w.threads > 1 and ((w.pattern = 'thread_barrier' and (w.cause_call = 'end of omp task' or contains(w.top, 'end of omp task')))
+                          or (w.pattern = 'latch' and contains(w.top, 'end of omp task')
+                              and (w.cause_call = 'omp task' or (w.cause_call = 'end of omp task' and w.same_place))))
+  parameters ( end = if(w.cause_call = 'omp task', "one of them came to create the next ones", "{w.cause}") );
 declare problem for last_tasks parameters (
   name = "large_tasks",
   instead_of = "uneven_work, slower_visits, serial_work, slow_block, work_in_turn, thread_barrier, latch",
   root = "{w.operation} {w.cause}",
   description = "{w.waiting_ranks} had no task left in {w.operation} while " + if(w.late_others = 'one another', "others", "{w.late_others}") + " still ran one, until {end}.",
   verdict = "threads had no task left in {w.operation} while others ran the last ones: smaller tasks, or the longest first,",
-  advice = "divide the tasks into smaller ones, or begin the longest first, so that all threads end together",
+  advice = "divide the tasks into smaller ones, or begin the longest first (created first, or with a priority), so that all threads end
+            together",
   duration = w.duration,
-  saving = max(w.all_shapes / w.threads, if(w.pattern = 'latch', min(w.most_divided, 1.25 * w.all_shapes / w.threads), 0 s)) );
+  saving = max(w.all_shapes / w.threads,
+               min(w.most_divided, if(w.pattern = 'latch', 1.25 * w.all_shapes, w.all_causes) / w.threads)) );
 
 # A loop whose iterations leave its ordered part in their order: threads with many neighbouring iterations come to theirs one after the other.
 declare composite event ordered member ( wait as w ) when w.operation_call = 'omp ordered' and w.threads > 1;
@@ -168,7 +172,8 @@ declare problem for thread_barrier parameters (
   name = "thread_barrier",
   description = "{w.waiting_ranks} came to {w.operation} before {w.late_others} and waited there.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together"),
-  advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "{w.spread}, or let them go on without each other if no data depends on {w.operation}"),
+  advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "{w.spread}"
+           + if(w.in_turn < 10 % and w.all_shapes < 1.1 * w.duration, "", ", or let them go on without each other if no data depends on {w.operation}")),
   duration = w.duration,
   saving = if(w.threads > 1, max(max(w.avoidable * (1 - 1 / w.threads), w.balanced),
                                  if(w.blocks_count > 0, min(w.most_divided, w.all_shapes / w.threads), 0 s)), w.avoidable) );
