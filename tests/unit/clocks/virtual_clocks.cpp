@@ -434,6 +434,34 @@ TEST_CASE("unmarked code between two calls is the time that no block of the segm
   CHECK(out.answers[1].total_ns == 700);
 }
 
+TEST_CASE("two sides that wait for each other could work at once, whichever of them waits longer") {
+  for (const bool probes_longer : {false, true}) {
+    CAPTURE(probes_longer);
+    const std::uint64_t serve = probes_longer ? 90 : 110, use = 200 - serve;
+    run r(2);  // rank 0 serves what rank 1 asks for and uses
+    std::uint64_t now = 0, probing = 0;
+    for (int step = 0; step != 10; ++step) {
+      r[1].send(now, now + 1, 0, 1);
+      sync_record& probe = r[0].call(mpi_call::Probe, probing, now + 1);
+      probe.peer = probe.tag = 1;
+      r[0].receive(now + 1, now + 2, 1, 1);
+      r[0].step("serve", serve);
+      r[0].send(now + 2 + serve, now + 3 + serve, 1, 2);
+      r[1].receive(now + 1, now + 3 + serve, 0, 2);
+      r[1].step("use", use);
+      probing = now + 3 + serve;
+      now = probing + use;
+    }
+    r[0].end_ns = static_cast<std::int64_t>(probing);
+    r[1].end_ns = static_cast<std::int64_t>(now);
+    const auto out = r.explain(with_clocks());
+    CHECK(out.total_ns == 10 * 203);
+    CHECK(out.turns.one != 0);
+    CHECK(out.turns.saving_ns > 10 * 80);
+    CHECK(out.turns.saving_ns < 10 * 95);
+  }
+}
+
 TEST_CASE("without a barrier ranks that are late ahead of it catch up before the next call that holds them") {
   const auto program = [](std::uint64_t first, std::uint64_t second) {  // of rank 0; rank 1 takes the rest of 14 each time
     run r(2);
