@@ -40202,6 +40202,16 @@ inline std::int64_t ns_of(const base::vector<explain::location_share>& all, cons
   return ns;
 }
 
+// Of those that are late by a twentieth of what the latest one is or more, the one that waits least in `waits`.
+inline std::int64_t least_wait_ns(const base::vector<explain::location_share>& late,
+                                  const base::vector<explain::location_share>& waits) noexcept {
+  std::int64_t most_ns = 0, least_ns = INT64_MAX;
+  for (const explain::location_share& s : late) most_ns = std::max(most_ns, s.ns);
+  for (const explain::location_share& s : late)
+    if (20 * s.ns >= most_ns) least_ns = std::min(least_ns, ns_of(waits, s));
+  return late.empty() ? 0 : least_ns;
+}
+
 }  // namespace detail
 
 /// What the run saves, in ns of wall time, if no thread waits in the barrier of `e`: then each thread is as late at the next one
@@ -40216,17 +40226,13 @@ inline std::int64_t ns_of(const base::vector<explain::location_share>& all, cons
     const explain::block_description d = names.describe(t.block, t.within != 0);
     return t.total_ns > 0 && d.kind == explain::block_kind::between && d.from != nullptr && *d.from == *here;
   };
-  base::vector<explain::location_share> waiting;  // in the next barrier
-  std::int64_t saving_ns = e.wait_ns;
+  base::vector<explain::location_share> waiting, late;  // in the next barrier
   for (const explain::explanation& next : found.waits) {
     if (next.why != e.why || next.operation == e.operation || !base::any_of(next.residual, follows)) continue;
     for (const explain::location_share& s : next.waiters) waiting.push_back(s);
-    for (const explain::location_share& s : next.causers)
-      if (20 * s.ns >= next.wait_ns) saving_ns = std::min(saving_ns, detail::ns_of(e.waiters, s));
+    for (const explain::location_share& s : next.causers) late.push_back(s);
   }
-  for (const explain::location_share& s : e.causers)
-    if (20 * s.ns >= e.wait_ns) saving_ns = std::min(saving_ns, detail::ns_of(waiting, s));
-  return e.causers.empty() ? 0 : saving_ns;
+  return std::min(detail::least_wait_ns(e.causers, waiting), detail::least_wait_ns(late, e.waiters));
 }
 
 }  // namespace rules
@@ -44161,7 +44167,7 @@ declare problem for needless_barrier parameters (
   saving = if(w.blocks_count = 0, w.avoidable, w.unexplained / max(1, w.waiting_ranks_count)) );
 
 # Ranks that are late ahead of a barrier and ranks that are late after it each make the others wait. Without it the run would take as
-# long as the rank that is late most in all; what that saves is known from the virtual clocks.
+# long as the rank that is late most in all; what that saves is known from the virtual clocks, of threads from their waits.
 declare composite event dividing_barrier member ( wait as w )
   when ((w.pattern = 'wait_at_barrier' and w.operation_call = 'MPI_Barrier')
         or (w.pattern = 'thread_barrier' and w.operation_call != 'end of omp parallel'
@@ -54392,9 +54398,9 @@ inline double crowded_transfers(const result& r) noexcept {
 /// because of it. Where ranks lacked none although they are more than the processors, transfers may crowd.
 inline saving_range range_of(const result& r, const verdict_entry& v) noexcept {
   if (!v.problem.empty() || r.run.ranks <= 0) return {v.saving_seconds, v.saving_seconds};
-  const double without = r.not_understood.sharing.seconds / static_cast<double>(r.run.ranks);
   if (!saves_more(r)) return {std::max(0.0, v.saving_seconds - lost_to_others(r) - crowded_transfers(r)), v.saving_seconds};
   const double high = std::min(std::max(v.saving_seconds, v.excess_seconds), r.run.explained_seconds());
+  const double without = r.not_understood.sharing.seconds / static_cast<double>(r.run.ranks);
   return {std::max(0.0, std::min(v.saving_seconds, v.excess_seconds - without)), high};
 }
 
@@ -66640,7 +66646,7 @@ inline std::int64_t most_divided_ns(const explain::outcome& found, const process
   return std::max<std::int64_t>(0, found.total_ns - least_ns);
 }
 
-/// How many threads ran at the same time for a millisecond or more.
+/// How many threads ran at the same time for a millisecond or more: each counts from a millisecond after its begin to its end.
 inline std::int64_t threads_at_once(const base::vector<core::rank_history>& threads) {
   constexpr std::int64_t least_ns = 1000000;
   struct change {

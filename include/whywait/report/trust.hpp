@@ -303,9 +303,9 @@ inline double crowded_transfers(const result& r) noexcept {
 /// because of it. Where ranks lacked none although they are more than the processors, transfers may crowd.
 inline saving_range range_of(const result& r, const verdict_entry& v) noexcept {
   if (!v.problem.empty() || r.run.ranks <= 0) return {v.saving_seconds, v.saving_seconds};
-  const double without = r.not_understood.sharing.seconds / static_cast<double>(r.run.ranks);
   if (!saves_more(r)) return {std::max(0.0, v.saving_seconds - lost_to_others(r) - crowded_transfers(r)), v.saving_seconds};
   const double high = std::min(std::max(v.saving_seconds, v.excess_seconds), r.run.explained_seconds());
+  const double without = r.not_understood.sharing.seconds / static_cast<double>(r.run.ranks);
   return {std::max(0.0, std::min(v.saving_seconds, v.excess_seconds - without)), high};
 }
 

@@ -24,6 +24,16 @@ inline std::int64_t ns_of(const base::vector<explain::location_share>& all, cons
   return ns;
 }
 
+// Of those that are late by a twentieth of what the latest one is or more, the one that waits least in `waits`.
+inline std::int64_t least_wait_ns(const base::vector<explain::location_share>& late,
+                                  const base::vector<explain::location_share>& waits) noexcept {
+  std::int64_t most_ns = 0, least_ns = INT64_MAX;
+  for (const explain::location_share& s : late) most_ns = std::max(most_ns, s.ns);
+  for (const explain::location_share& s : late)
+    if (20 * s.ns >= most_ns) least_ns = std::min(least_ns, ns_of(waits, s));
+  return late.empty() ? 0 : least_ns;
+}
+
 }  // namespace detail
 
 /// What the run saves, in ns of wall time, if no thread waits in the barrier of `e`: then each thread is as late at the next one
@@ -38,17 +48,13 @@ inline std::int64_t ns_of(const base::vector<explain::location_share>& all, cons
     const explain::block_description d = names.describe(t.block, t.within != 0);
     return t.total_ns > 0 && d.kind == explain::block_kind::between && d.from != nullptr && *d.from == *here;
   };
-  base::vector<explain::location_share> waiting;  // in the next barrier
-  std::int64_t saving_ns = e.wait_ns;
+  base::vector<explain::location_share> waiting, late;  // in the next barrier
   for (const explain::explanation& next : found.waits) {
     if (next.why != e.why || next.operation == e.operation || !base::any_of(next.residual, follows)) continue;
     for (const explain::location_share& s : next.waiters) waiting.push_back(s);
-    for (const explain::location_share& s : next.causers)
-      if (20 * s.ns >= next.wait_ns) saving_ns = std::min(saving_ns, detail::ns_of(e.waiters, s));
+    for (const explain::location_share& s : next.causers) late.push_back(s);
   }
-  for (const explain::location_share& s : e.causers)
-    if (20 * s.ns >= e.wait_ns) saving_ns = std::min(saving_ns, detail::ns_of(waiting, s));
-  return e.causers.empty() ? 0 : saving_ns;
+  return std::min(detail::least_wait_ns(e.causers, waiting), detail::least_wait_ns(late, e.waiters));
 }
 
 }  // namespace rules

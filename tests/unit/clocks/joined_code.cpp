@@ -80,6 +80,21 @@ void add_rank(clocks::block_balance& all, std::int32_t rank, base::pod_vector<cl
   add_rank(all, rank, own[0], joined, regions, reused);
 }
 
+/// Unmarked code of one rank in one phase.
+struct code_of_phase {
+  explicit code_of_phase(core::stable_key key) : phase(key) {}
+  base::pod_vector<clocks::unmarked_piece> pieces;
+  clocks::joined_code::time_by_location own = clocks::joined_code::time_by_location(1);
+  core::stable_key phase;
+
+  void ran(core::stable_key from, core::stable_key to, std::int64_t ns) {
+    const core::stable_key block = explain::between_key(from, to);
+    pieces.push_back({block, from, to, ns, 10, 0, true, phase});
+    own[0].push_back({block, ns, 0});
+    std::sort(own[0].begin(), own[0].end(), [](const auto& a, const auto& b) { return a.block < b.block; });
+  }
+};
+
 }  // namespace
 
 TEST_CASE("unmarked code between the same functions is balanced as one, whatever the lines") {
@@ -491,20 +506,12 @@ TEST_CASE("code that a rank runs elsewhere in the same phase is not its excess")
       const core::stable_key reduce = 11, send = 12, receive = 13,
                              phase = explain::joined_key(reduce, explain::joined_by::phase);
       const bool first = rank % 2 == 0;
-      base::pod_vector<clocks::unmarked_piece> pieces;
-      clocks::joined_code::time_by_location own(1);
-      const auto ran = [&](core::stable_key from, core::stable_key to, std::int64_t ns) {
-        const core::stable_key block = explain::between_key(from, to);
-        pieces.push_back({block, from, to, ns, 10, 0, true, phase});
-        own[0].push_back({block, ns, 0});
-      };
-      ran(reduce, first ? send : receive, first ? 600 : 1);
-      ran(first ? send : receive, reduce, first ? 1 : elsewhere);
-      std::sort(own[0].begin(), own[0].end(),
-                [](const explain::block_time& a, const explain::block_time& b) { return a.block < b.block; });
+      code_of_phase here(phase);
+      here.ran(reduce, first ? send : receive, first ? 600 : 1);
+      here.ran(first ? send : receive, reduce, first ? 1 : elsewhere);
       clocks::joined_code joined;
-      joined.join(pieces, nullptr, own);
-      add_rank(all, rank, own[0], joined);
+      joined.join(here.pieces, nullptr, here.own);
+      add_rank(all, rank, here.own[0], joined);
     }
     const auto found = all.candidates(8);
     const bool any = std::any_of(found.begin(), found.end(), [](const explain::balance_answer& b) {
@@ -529,21 +536,14 @@ TEST_CASE("code that one rank runs is not to be divided if the other one runs as
   for (const std::int64_t elsewhere : {600, 0}) {
     clocks::block_balance all;
     for (std::int32_t rank = 0; rank != 2; ++rank) {
-      base::pod_vector<clocks::unmarked_piece> pieces;
-      clocks::joined_code::time_by_location own(1);
-      const auto ran = [&](core::stable_key from, core::stable_key to, std::int64_t ns) {
-        const core::stable_key block = explain::between_key(from, to);
-        pieces.push_back({block, from, to, ns, 10, 0, true, phase});
-        own[0].push_back({block, ns, 0});
-      };
+      code_of_phase here(phase);
       if (rank == 0) {
-        ran(reduce, key("up", 2), 600);
-        ran(key("down", 3), reduce, elsewhere);
+        here.ran(reduce, key("up", 2), 600);
+        here.ran(key("down", 3), reduce, elsewhere);
       } else {
-        ran(key("turn", 4), key("back", 5), 1200);
+        here.ran(key("turn", 4), key("back", 5), 1200);
       }
-      std::sort(own[0].begin(), own[0].end(), [](const auto& a, const auto& b) { return a.block < b.block; });
-      add_rank(all, rank, pieces, names, own, {});
+      add_rank(all, rank, here.pieces, names, here.own, {});
     }
     const auto found = all.candidates(8);
     const bool divided =

@@ -5,13 +5,16 @@
 #include <whywait/thread/record_events.hpp>
 #include <whywait/thread/record_locks.hpp>
 #include <whywait/thread/record_threads.hpp>
+#include <whywait/thread/teams.hpp>
 
 #include "recorded_thread.hpp"
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <initializer_list>
+#include <thread>
 #include <utility>
 
 using namespace whywait;
@@ -151,6 +154,47 @@ class order_of_thread {
 };
 
 }  // namespace
+
+TEST_CASE("code of two parallel regions is parted for a member that hardly waits between them") {
+  on_recorded_thread([](record::location&, std::uint64_t) {
+    record::run_facts* const run = record::run_of(*core::the_registry());
+    REQUIRE(run != nullptr);
+    constexpr std::uint64_t least = std::uint64_t(1) << 22;  // a millisecond or more: shorter waits leave no record
+    const void* const place = __builtin_return_address(0);
+    std::atomic<int> begun{0}, inside{0}, ended{0};
+    std::atomic<threads::team*> team{nullptr};
+    std::atomic<record::location*> its{nullptr};
+    std::uint64_t records[2] = {};  // of the member, when it is in each region
+    std::thread member([&] {
+      its = record::this_location();
+      for (int region = 1; region != 3; ++region) {
+        while (begun != region) std::this_thread::yield();
+        threads::begin_member(team, 1, 2);
+        inside = region;
+        const std::uint64_t until = core::cycle_clock::now() + 21 * least;
+        while (core::cycle_clock::now() < until) {
+        }
+        threads::end_member();
+        ended = region;
+      }
+    });
+    const std::uint64_t before = run->least_ticks;
+    for (int region = 1; region != 3; ++region) {
+      team = threads::fork(place);
+      threads::begin_member(team, 0, 2);
+      begun = region;
+      while (inside != region) std::this_thread::yield();  // the first call of a thread decides how long a wait has to be
+      __atomic_store_n(&run->least_ticks, least, __ATOMIC_RELAXED);
+      records[region - 1] = its.load()->syncs.size();
+      while (ended != region) std::this_thread::yield();  // the member comes to the barrier first, and is soon followed
+      threads::come_to_barrier(threads::team_site(mpi_call::omp_parallel_end, place));
+      threads::join(team);
+    }
+    member.join();
+    __atomic_store_n(&run->least_ticks, before, __ATOMIC_RELAXED);
+    CHECK(records[1] > records[0]);
+  });
+}
 
 TEST_CASE("primitives record the order of threads while arrays are registered, also if no thread waits") {
   using namespace core::data_flag;

@@ -117,7 +117,7 @@ declare problem for needless_barrier parameters (
   saving = if(w.blocks_count = 0, w.avoidable, w.unexplained / max(1, w.waiting_ranks_count)) );
 
 # Ranks that are late ahead of a barrier and ranks that are late after it each make the others wait. Without it the run would take as
-# long as the rank that is late most in all; what that saves is known from the virtual clocks.
+# long as the rank that is late most in all; what that saves is known from the virtual clocks, of threads from their waits.
 declare composite event dividing_barrier member ( wait as w )
   when ((w.pattern = 'wait_at_barrier' and w.operation_call = 'MPI_Barrier')
         or (w.pattern = 'thread_barrier' and w.operation_call != 'end of omp parallel'

@@ -84,7 +84,7 @@ inline std::int64_t most_divided_ns(const explain::outcome& found, const process
   return std::max<std::int64_t>(0, found.total_ns - least_ns);
 }
 
-/// How many threads ran at the same time for a millisecond or more.
+/// How many threads ran at the same time for a millisecond or more: each counts from a millisecond after its begin to its end.
 inline std::int64_t threads_at_once(const base::vector<core::rank_history>& threads) {
   constexpr std::int64_t least_ns = 1000000;
   struct change {
