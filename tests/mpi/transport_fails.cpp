@@ -1,6 +1,7 @@
 // ranks: 1 2 4
 // ranks of mpich: 1 2
 // flags: -O1
+// not: thread (it replaces operator new, as the library of ThreadSanitizer does)
 // One or two ranks fail anywhere inside a transport and its team. All ranks leave together with the same reason,
 // nothing is pending, and the same communicator then completes a round without failures. Plain MPI without
 // interception.
@@ -14,10 +15,36 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <new>
 #include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+namespace {
+
+// What operator new throws where a rank is to have no memory for large packets.
+struct no_memory : std::bad_alloc {
+  const char* what() const noexcept override { return "trapped: memory"; }
+};
+std::size_t least_refused = SIZE_MAX;
+bool refused = false;
+
+}  // namespace
+
+__attribute__((noinline)) void* operator new(std::size_t size) {
+  if (size >= least_refused) {
+    refused = true;
+    throw no_memory();
+  }
+  if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc();
+}
+__attribute__((noinline)) void* operator new[](std::size_t size) { return operator new(size); }
+__attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete[](void* memory) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -40,7 +67,7 @@ class a_round {
     for (const trap& t : traps_) large_ = large_ || t.countdown != 0 || t.place == "produce" || t.place == "consume";
   }
 
-  bool fired() const { return fired_; }
+  bool fired() const { return fired_ || refused; }
   const std::vector<std::string>& wrong() const { return wrong_; }
 
   void run() {
@@ -148,6 +175,8 @@ class a_round {
             post(next(rank, t.hop), p);
           }
           here.clear();
+          for (const trap& t : traps_)  // from now on: large packets were sent, but not received
+            if (t.rank == rank && t.place == "memory") least_refused = 50000;
           return got == expected;
         },
         [&](std::int32_t, std::int32_t, const unsigned char* data, std::size_t size) {
@@ -179,6 +208,7 @@ void check(MPI_Comm comm, const std::vector<trap>& traps, const char* what) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   static int rounds = 0;
   a_round round(comm, traps, rounds++ % 2 == 0);
+  refused = false;
   struct {
     int rank;
     char text[200];
@@ -189,6 +219,7 @@ void check(MPI_Comm comm, const std::vector<trap>& traps, const char* what) {
     said.rank = problem.why().rank;
     std::snprintf(said.text, sizeof said.text, "%s", problem.what());
   }
+  least_refused = SIZE_MAX;
   first = said;
   MPI_Bcast(&first, sizeof first, MPI_BYTE, 0, MPI_COMM_WORLD);
   std::vector<int> fired(static_cast<std::size_t>(ranks));
@@ -224,13 +255,14 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-  const char* const places[] = {"begin", "minimum",      "produce", "consume", "advance", "receive", "pack",
-                                "merge", "pack for all", "take",    "gather",  "shared",  "node",    "end"};
+  const char* const places[] = {"begin",        "minimum", "produce", "consume", "advance", "receive", "pack",  "merge",
+                                "pack for all", "take",    "gather",  "shared",  "node",    "end",     "memory"};
   unsigned seed = argc > 1 ? static_cast<unsigned>(std::atoi(argv[1])) : 20261122;
   for (const char* way : {"no rank fails", "no rank fails, over MPI"}) check(comm, {}, way);
   for (const char* place : places)
     for (int victim = 0; victim != ranks; ++victim) {
-      const bool in_forward = place == std::string("advance") || place == std::string("receive");
+      const bool in_forward =
+          place == std::string("advance") || place == std::string("receive") || place == std::string("memory");
       for (int way = 0; way != (in_forward ? 2 : 1); ++way) check(comm, {{place, victim, 0}}, "one rank");
     }
   std::mt19937 random(seed);

@@ -266,11 +266,7 @@ class mpi_transport {
   bool receive_all(Take&& take, bool sends) {
     unsigned tries = 0;
     for (backoff wait;;) {
-      const auto take_large = [&](int source) {
-        receive_large(source);
-        take(source, in_.data(), in_.size());
-      };
-      if (rings_->read(in_, take, take_large) && !sends) {
+      if (rings_->read(in_, take, [this](int source, packet& in) { receive(source, large_tag, in); }) && !sends) {
         at_once_ = most_at_once;
         return true;
       }
@@ -300,25 +296,22 @@ class mpi_transport {
     PMPI_Iprobe(MPI_ANY_SOURCE, forward_tag, comm_, &there, &status);
     while (there != 0) {
       any = true;
-      int size = 0;
-      PMPI_Get_count(&status, MPI_BYTE, &size);
-      in_.resize(static_cast<std::size_t>(size));
-      PMPI_Recv(in_.data(), size, MPI_BYTE, status.MPI_SOURCE, forward_tag, comm_, MPI_STATUS_IGNORE);
+      receive(status.MPI_SOURCE, forward_tag, in_);
       ++received_[static_cast<std::size_t>(status.MPI_SOURCE)];
-      if (size == 0) return false;
+      if (in_.empty()) return false;
       take(status.MPI_SOURCE, in_.data(), in_.size());
       PMPI_Iprobe(MPI_ANY_SOURCE, forward_tag, comm_, &there, &status);
     }
     return true;
   }
-  // A packet that a notice in a ring has announced, to `in_`.
-  void receive_large(int source) {
+  // Without memory for it the packet stays where it is.
+  void receive(int source, int tag, packet& in) const {
     MPI_Status status;
     int size = 0;
-    PMPI_Probe(source, large_tag, comm_, &status);
+    PMPI_Probe(source, tag, comm_, &status);
     PMPI_Get_count(&status, MPI_BYTE, &size);
-    in_.resize(static_cast<std::size_t>(size));
-    PMPI_Recv(in_.data(), size, MPI_BYTE, source, large_tag, comm_, MPI_STATUS_IGNORE);
+    in.resize(static_cast<std::size_t>(size));
+    PMPI_Recv(in.data(), size, MPI_BYTE, source, tag, comm_, MPI_STATUS_IGNORE);
   }
 
   // Must not allocate, because it runs after a failure.

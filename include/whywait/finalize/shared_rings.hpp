@@ -84,10 +84,11 @@ class shared_rings {
   /// Appends the notice that the next packet comes as an MPI message, where there is room.
   void write_notice(std::int32_t to) noexcept { put(to, nullptr, 0, notice); }
 
-  /// Calls take(rank, data, size) for each packet that has arrived, and notified(rank) for each notice. A packet that wraps
-  /// around the end of its ring is copied to `in`. Returns whether there were any.
-  template <class Take, class Notified>
-  bool read(packet& in, Take&& take, Notified&& notified) {
+  /// Calls take(rank, data, size) for each packet that has arrived, and receive(rank, in) for each notice, which fetches the
+  /// packet. One that wraps around the end of its ring is copied to `in`. Returns whether there were any. What `receive` or
+  /// `take` throws propagates. A packet that could not be fetched then stays, for `drop`.
+  template <class Take, class Receive>
+  bool read(packet& in, Take&& take, Receive&& receive) {
     bool any = false;
     for (std::size_t i = 0; inbox_ != nullptr && i != here_.size(); ++i) {
       if (i == own_) continue;
@@ -99,8 +100,9 @@ class shared_rings {
         std::memcpy(&size, r.bytes + (at & (capacity - 1)), sizeof size);
         at += sizeof size;
         if (size == notice) {
+          receive(here_[i], in);
           __atomic_store_n(&r.read, at, __ATOMIC_RELEASE);
-          notified(here_[i]);
+          take(here_[i], in.data(), in.size());
           continue;
         }
         const std::uint64_t from = at & (capacity - 1), first = std::min(size, capacity - from);

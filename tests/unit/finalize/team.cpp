@@ -165,11 +165,7 @@ TEST_CASE("packets of the rings between ranks arrive whole, in order, and only w
     std::vector<int> sent(size), received(size);
     int left = 2 * packets * (size - 1), refused = 0;
     team::packet buffer;
-    const auto expect = [&](int from, bool notice) {
-      CHECK(is_notice(from, r, received[static_cast<std::size_t>(from)]) == notice);
-      --left;
-      return received[static_cast<std::size_t>(from)]++;
-    };
+    int fetched = -1;  // the rank whose packet the notice at hand has announced
     while (left != 0) {
       for (int to = 0; to != size; ++to) {
         int& number = sent[static_cast<std::size_t>(to)];
@@ -191,15 +187,22 @@ TEST_CASE("packets of the rings between ranks arrive whole, in order, and only w
       rings.read(
           buffer,
           [&](std::int32_t from, const unsigned char* data, std::size_t bytes) {
-            const int number = expect(from, false);
+            const int number = received[static_cast<std::size_t>(from)]++;
+            --left;
+            CHECK(is_notice(from, r, number) == (fetched == from));
+            fetched = -1;
             const pod_vector<unsigned char> truth = bytes_of(from * size + r + number, size_of(from, r, number));
             CHECK(std::equal(data, data + bytes, truth.begin(), truth.end()));
           },
-          [&](std::int32_t from) { expect(from, true); });
+          [&](std::int32_t from, team::packet& in) {
+            const int number = received[static_cast<std::size_t>(from)];
+            in = bytes_of(from * size + r + number, size_of(from, r, number));
+            fetched = from;
+          });
     }
     all.agree();
     CHECK_FALSE(rings.read(
-        buffer, [](std::int32_t, const unsigned char*, std::size_t) {}, [](std::int32_t) {}));
+        buffer, [](std::int32_t, const unsigned char*, std::size_t) {}, [](std::int32_t, team::packet&) {}));
   });
 }
 
@@ -220,6 +223,17 @@ TEST_CASE("a ring that is full refuses packets until they are read or dropped") 
     CHECK(dropped == notices);
     all.agree();
     CHECK(rings.write(1 - r, data.data(), data.size()));
+    rings.write_notice(1 - r);
+    all.agree();
+    team::packet buffer;
+    int taken = 0;
+    CHECK_THROWS_AS(rings.read(
+                        buffer, [&](std::int32_t, const unsigned char*, std::size_t) { ++taken; },
+                        [](std::int32_t, team::packet&) { throw std::bad_alloc(); }),
+                    std::bad_alloc);
+    CHECK(taken == 1);
+    rings.drop([&](std::int32_t) { ++dropped; });
+    CHECK(dropped == notices + 1);  // what could not be fetched is still announced
     all.agree();
   });
   run(2, [](int r) {
