@@ -40645,6 +40645,8 @@ class fact_maker {
                                 ratio(any_code ? shapes_.all_ns(e) : shapes_.because_ns(e), e.wait_ns));
       most_waited = any_code ? 0 : shapes_.because_longest_ns(e);
     }
+    if (used > 0 && 3 * e.unexplained_ns > e.wait_ns)
+      most_waited -= core::nearest(static_cast<double>(most_waited) * ratio(e.unexplained_ns, e.wait_ns));
     if (most_waited > 0) avoidable = std::min(avoidable, most_waited);
     if (used > 0 && !any_code && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
     const std::int64_t woken_ns = path_.ns(explain::call_key(e.operation));
@@ -44433,12 +44435,14 @@ declare problem for traffic
   parameters (
   name = "aggregate_messages",
   description = "{percent(batched / calls)} of the messages of {site} follow another one to the same rank at once.",
-  verdict = "{percent(batched / calls)} of the messages of {site} follow another one to the same rank: sending {messages_per_batch} as one",
-  advice = "put the {messages_per_batch} messages that {site} sends to one rank in a row into one (MPI_Pack, or a datatype over
-            all of it)",
+  verdict = "{percent(batched / calls)} of the messages of {site} follow another one to the same rank: sending "
+            + if(messages_per_batch > 20, "20 of them", "{messages_per_batch}") + " as one",
+  advice = "put " + if(messages_per_batch > 20, "20 at a time of ", "") + "the {messages_per_batch} messages that {site} sends to one
+            rank in a row into one (MPI_Pack, or a datatype over all of it)",
+  # More than 20 in one save hardly more, and delay a receiver that can begin with the first of them.
   # Receiving and completing small messages took up to seven times as long as sending them; more of the transfer is not theirs.
   duration = min(max(batched_duration, batched_transfer * max(1, ranks)), 8 * batched_duration),
-  saving = min(max(batched_duration, batched_transfer * max(1, ranks)), 8 * batched_duration) / max(1, ranks) * (1 - 1 / messages_per_batch) );
+  saving = min(max(batched_duration, batched_transfer * max(1, ranks)), 8 * batched_duration) / max(1, ranks) * (1 - 1 / min(20, messages_per_batch)) );
 )rules";
 }
 

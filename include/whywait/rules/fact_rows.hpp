@@ -241,6 +241,8 @@ class fact_maker {
                                 ratio(any_code ? shapes_.all_ns(e) : shapes_.because_ns(e), e.wait_ns));
       most_waited = any_code ? 0 : shapes_.because_longest_ns(e);
     }
+    if (used > 0 && 3 * e.unexplained_ns > e.wait_ns)
+      most_waited -= core::nearest(static_cast<double>(most_waited) * ratio(e.unexplained_ns, e.wait_ns));
     if (most_waited > 0) avoidable = std::min(avoidable, most_waited);
     if (used > 0 && !any_code && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
     const std::int64_t woken_ns = path_.ns(explain::call_key(e.operation));

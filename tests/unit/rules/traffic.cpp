@@ -55,6 +55,22 @@ TEST_CASE("many small messages in a row are found in recorded calls, and nothing
   CHECK(sample::find(evaluate(slow, many).problems, "aggregate_messages")->saving == doctest::Approx(0.75 * 8 * 2));
 }
 
+TEST_CASE(
+    "of many messages in a row twenty at a time are put into one, which saves nearly all and delays no receiver for long") {
+  rank r(0);
+  r.history.clock.ns_per_tick = 1000;
+  for (unsigned i = 0; i < 200000; ++i) {
+    r.call(mpi_call::Send, 15 * i, 15 * i + 10, 0, flag::posts_send, i / 100 % 2 == 0 ? 1 : 2);
+    r.records.back().bytes = 64;
+  }
+  const auto e = evaluate(sample::outcome({}), rules::uses_of(r.done()));
+  const rules::finding* const f = sample::find(e.problems, "aggregate_messages");
+  REQUIRE(f != nullptr);
+  CHECK(f->verdict.find("sending 20 of them as one") != std::string::npos);
+  CHECK(f->advice.find("put 20 at a time of the 100 messages that MPI_Send (halo.cpp:131) sends") == 0);
+  CHECK(f->saving == doctest::Approx(2 * 0.95));
+}
+
 TEST_CASE("messages with code between them, and sends that wait for the receiver, are not those that one message replaces") {
   const auto uses = [](unsigned code_us, unsigned send_us) {
     rank r(0);
