@@ -21342,7 +21342,6 @@ struct outcome {
   std::int64_t clock_violations = 0;  ///< causes that arrived after their waiter had left
   std::int64_t unmatched = 0;  ///< postings without a partner
   std::int64_t fault_ns = 0;   ///< what a page fault takes at least, measured at the end; 0: not measured
-  std::int64_t file_bytes = 0;  ///< that all processes read from and wrote to disks, set at the end; 0: not known
   base::vector<progress_fact> progress;  ///< empty: no message was found to depend on its partner's calls
   std::int64_t total_ns = 0;  ///< from the first begin to the last end (options::clocks, as all members below)
   compensation without_overhead;
@@ -29704,10 +29703,10 @@ inline void add_epoch(delay_costs& run, const delay_costs& epoch) {
 inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
   auto& [waits, meanings, locations, records, waiting_ns, paused_ns, location_ns, longest_ns, clock_violations, unmatched,
-         fault_ns, file_bytes, progress, total_ns, without_overhead, efficiency, critical_path, costs, answers, balances,
-         earlier_sends, removal, no_locks, turns, savings, factors, maps] = run;
-  static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency), static_cast<void>(file_bytes);
-  locations = std::max(locations, epoch.locations);
+         fault_ns, progress, total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends,
+         removal, no_locks, turns, savings, factors, maps] = run;
+  static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency),
+      locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
   records += epoch.records;
   waiting_ns += epoch.waiting_ns;
@@ -35483,14 +35482,6 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// What this process read from disks and wrote to files on disks, as the kernel counts it: not what was in its cache, nor what is in files of
-/// the memory. 0 if the kernel does not tell. One system call.
-inline std::int64_t file_bytes_of_process() noexcept {
-  rusage used;
-  constexpr std::int64_t block = 512;
-  return ::getrusage(RUSAGE_SELF, &used) == 0 ? block * (std::int64_t{used.ru_inblock} + used.ru_oublock) : 0;
-}
-
 /// The pages of memory that this process had at most at a time; 0 if the kernel does not tell. One system call.
 inline std::int64_t most_pages_of_process() noexcept {
   rusage used;
@@ -36605,13 +36596,22 @@ struct evaluation {
   base::vector<std::string> messages;  ///< run-time errors of rules, ready to print
   processor_noise noise;
   std::int64_t most_divided_ns = INT64_MAX;  ///< program_facts::most_divided_ns
-  /// Time of a rank in all code, above the mean of all ranks.
-  struct whole_time {
+  /// The thread with the most time in a block.
+  struct most_code {
+    core::stable_key block;
     std::int32_t rank;
     std::int32_t thread;
-    std::int64_t above_mean_ns;
+    std::int64_t above_mean_ns;  ///< its time in all code, above the mean of all ranks
+    double asleep;  ///< code_use::asleep
+    bool sleeps;  ///< code_use::sleeps
   };
-  base::pod_vector<whole_time> whole;  ///< of the ranks that take longest in some block
+  base::pod_vector<most_code> code;  ///< sorted by block
+
+  const most_code* most_in(core::stable_key block) const noexcept {
+    for (const most_code& c : code)
+      if (c.block == block) return &c;
+    return nullptr;
+  }
 };
 
 }  // namespace rules
@@ -36741,6 +36741,54 @@ struct data_facts {
 
 #endif
 
+// ---- whywait/rules/change_words.hpp
+#ifndef WHYWAIT_RULES_CHANGE_WORDS_HPP
+#define WHYWAIT_RULES_CHANGE_WORDS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// What to do about the code that made the late side of a wait late: the words before and after its name.
+struct change_words {
+  std::string_view because, state, change;  ///< of a verdict
+  std::string_view spread, over;            ///< of advice; after a blank those that run the code follow
+
+  /// `reason`: of the state; may be empty.
+  std::string verdict(const std::string& blocks, const std::string& reason) const {
+    const char* const why = reason.empty() ? "" : ", because ";
+    return blocks.empty() ? std::string() : base::joined({because, blocks, state, why, reason, change});
+  }
+  /// `nouns`: of those that run the code.
+  std::string advice(const std::string& blocks, std::string_view nouns, const std::string& reason) const {
+    const bool why = !reason.empty();
+    return base::joined({spread, blocks, over, over.back() == ' ' ? nouns : "", why ? " (" : "", reason, why ? ")" : ""});
+  }
+};
+
+/// By what made the code late.
+inline constexpr change_words uneven_words{" because of ", "", ": evening that out", "spread the work of ",
+                                           " evenly over the "};
+inline constexpr change_words handed_on_words{", which had waited for others because of ", "",
+                                              ": making it shorter or beginning sooner", "spread the work of ",
+                                              " evenly over the "};
+// Threads of a rank that wait for what another rank sends cannot share its work.
+inline constexpr change_words handed_to_threads_words{handed_on_words.because, "", handed_on_words.change, "make ", " shorter"};
+inline constexpr change_words marked_wait_words{" because of ", "", ": making it shorter", "make ", " shorter"};
+inline constexpr change_words begun_late_words{" because of ", ", which begins late there", ": beginning it sooner", "begin ",
+                                               " sooner"};
+inline constexpr change_words sleeping_words{" because of ", "", ": evening that out", "find what is waited for in ",
+                                             ", asleep or blocked for most of it, or spread that evenly over the "};
+
+/// From this part of its time on code is said to sleep.
+constexpr double least_asleep = 0.1;
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/rules/own_code.hpp
 #ifndef WHYWAIT_RULES_OWN_CODE_HPP
 #define WHYWAIT_RULES_OWN_CODE_HPP
@@ -36810,6 +36858,7 @@ struct code_use {
   core::code_counts counts{}, most_counts{};
   std::int64_t most_delay_ns = 0;  ///< of all its own code: ready to run without a processor
   std::int64_t most_polls_ns = 0;  ///< its time between two polls of one call
+  std::int64_t most_asleep_ns = 0;  ///< in all its code: asleep or blocked
   std::int64_t second_ns = 0;  ///< time of the thread with the second most
   std::int64_t ran_ns = 0, most_ran_ns = 0;  ///< with a processor, as far as that was counted
   std::int64_t threads = 0, most_threads = 0;  ///< that had the ranks, one after the other
@@ -36828,6 +36877,7 @@ struct code_use {
       most_ran_ns = o.most_ran_ns;
       most_threads = o.most_threads;
       most_polls_ns = o.most_polls_ns;
+      most_asleep_ns = o.most_asleep_ns;
       most_processors = o.most_processors;
       most_rank = o.most_rank;
       most_thread = o.most_thread;
@@ -36850,6 +36900,25 @@ struct code_use {
     if (others < 1 || other_ranks < 1 || most_threads * other_ranks <= others) return excess;
     const double each = static_cast<double>(ran_ns - most_ran_ns) / static_cast<double>(others);  // of another thread
     return std::min(excess, most_ran_ns - static_cast<std::int64_t>(each * static_cast<double>(most_threads)));
+  }
+
+  /// The part of its time (0 to 1) in which the thread with the most was asleep or blocked; 0 where most of it was not counted, and of
+  /// code in which all count units of work, which may sleep as well.
+  double asleep() const noexcept {
+    const std::int64_t read_ns = most_counts[core::code_count::read_ns];
+    if (read_ns <= 0 || 2 * read_ns < most_ns || counting_ranks == ranks) return 0;
+    return static_cast<double>(most_counts[core::code_count::blocked_ns]) / static_cast<double>(read_ns);
+  }
+  /// Whether less work, or another division of it, may change nothing: that thread sleeps for a good part of the time, or for most of
+  /// what it takes longer than the others, or in other code for half of what evening it out saves, as up to
+  /// the next tick of a clock.
+  bool sleeps() const noexcept {
+    const std::int64_t others = std::max(1, ranks - 1);
+    const auto longer_ns = [others](std::int64_t most, std::int64_t all) { return most - (all - most) / others; };
+    constexpr auto what = core::code_count::blocked_ns;
+    const std::int64_t more_ns = longer_ns(most_ns, ns), evened_ns = most_ns - ns / std::max(1, ranks);
+    return asleep() >= least_asleep || (asleep() > 0 && 2 * longer_ns(most_counts[what], counts[what]) >= more_ns) ||
+           (evened_ns > 0 && 2 * (most_asleep_ns - most_counts[what]) >= evened_ns);
   }
 };
 static_assert(std::is_trivially_copyable<code_use>::value, "sent between ranks as bytes");
@@ -37010,6 +37079,7 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
       u.most_delay_ns = threads > 0 ? whole.ns - ran_ns : main ? processor.own_delay_ns : 0;
       u.counts = u.most_counts = c.counts;
       u.most_polls_ns = c.polls_ns;
+      u.most_asleep_ns = whole.counts[core::code_count::blocked_ns];
       u.most_processors = processor.processors;
       u.ran_ns = u.most_ran_ns = ran_ns_of(c);
       u.threads = u.most_threads = std::max<std::int64_t>(1, threads);
@@ -37477,18 +37547,6 @@ class saving_bounds {
   std::int64_t ranks_;
 };
 
-/// Whether threads wait because one of them takes longer in a block mostly because it sleeps there, in a program that uses files: what it
-/// waits for may be a disk that all ranks share, so that dividing the block may save nothing.
-[[gnu::noinline]] inline bool may_wait_for_disk(core::stable_key block, const explain::outcome& found) noexcept {
-  constexpr std::int64_t least_bytes = 1 << 20;
-  for (const explain::explanation& e : found.waits)
-    for (const explain::residual_term& t : e.residual)
-      if (t.block == block && 2 * t.total_ns >= e.wait_ns && found.file_bytes >= least_bytes && t.speed_ns > 0 &&
-          2 * explain::parts_of(t, e.counts, found.fault_ns).blocked_ns >= t.speed_ns)
-        return true;
-  return false;
-}
-
 /// Whether ranks wait until another one calls MPI again, which runs this code meanwhile: divided, its parts call MPI at other times.
 [[gnu::noinline]] inline bool delays_progress(core::stable_key block, const explain::outcome& found) noexcept {
   for (const explain::explanation& e : found.waits)
@@ -37525,6 +37583,7 @@ struct verdict_entry : named_block {
   bool after = false, before = false;  ///< about all unmarked code after a call, before one
   std::string root;           ///< of the rule's finding
   core::stable_key piece = 0;  ///< the block, or the longest of those that it joins
+  double asleep = 0;  ///< the part of the time in the code in which that thread was asleep or blocked; 0: not known
   double excess_seconds = 0;  ///< by the virtual clocks: the time of the rank in the block above the mean
 };
 
@@ -37573,8 +37632,8 @@ inline bool is_other_remedy(const rules::finding& f) noexcept {
 /// of the threads is another remedy. `least`: seconds that a verdict saves. `known`: what the best one about a cause saves, beside
 /// which a pattern has to save far more. `covering`: findings whose root, a rank, has a verdict of its own.
 inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings,
-                         const explain::outcome& found, double run, bool of_pattern, double least, double known,
-                         const base::vector<rules::finding>& covering = {}) {
+                         const rules::evaluation& said, const explain::outcome& found, double run, bool of_pattern,
+                         double least, double known, const base::vector<rules::finding>& covering = {}) {
   const auto covered = [&](const rules::finding& f) {  // a part of what is wrong with a rank, or with a block
     const core::stable_key top = top_block(f, found);
     const auto same = [&](const verdict_entry& v) {
@@ -37603,6 +37662,8 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
     v.saving_seconds = std::min(f.saving, run);
     v.claim = f.verdict;
     v.root = f.root;
+    const rules::evaluation::most_code* const most = is_in_turn(f) ? said.most_in(top_block(f, found)) : nullptr;
+    if (most != nullptr) v.asleep = most->asleep;
     v.predicted = f.predicted;
     v.of_pattern = of_pattern;
     all.push_back(std::move(v));
@@ -37631,7 +37692,7 @@ inline bool rule_replaces(const explain::balance_answer& b, const explain::outco
 /// the others run there.
 inline bool computes_more(const explain::balance_answer& b, const rules::evaluation& said) noexcept {
   const std::int64_t excess_ns = b.most_ns - b.sum_ns / std::max(1, b.among);
-  return !base::any_of(said.whole, [&](const rules::evaluation::whole_time& w) {
+  return !base::any_of(said.code, [&](const rules::evaluation::most_code& w) {
     return w.rank == b.rank && w.thread == b.thread && 2 * w.above_mean_ns < excess_ns;
   });
 }
@@ -37784,8 +37845,9 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     if ((b.after || b.before) && !computes_more(b, said)) continue;
     v.saving_seconds = (in_turn && !b.moves) || ranks_in_turn ? even : saving;
     const bool progress = rules::delays_progress(b.piece, found);
+    const rules::evaluation::most_code* const of_most = said.most_in(b.piece);
     v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && !(progress && divided) &&
-                  !rules::may_wait_for_disk(b.piece, found) && v.saving_seconds <= saving;
+                  !(of_most != nullptr && of_most->sleeps) && v.saving_seconds <= saving;
     v.excess_seconds = base::seconds_of(std::min(b.most_ns - b.sum_ns / b.among, said.most_divided_ns));
     // Which of several pieces of code get more work is not known: perhaps others than those that hold up messages.
     const bool by_choice = b.pieces > 1 && !divided && 4 * saving < 3 * v.excess_seconds;
@@ -37797,6 +37859,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                              : b.before     ? "the code before " + base::brief_call_text(v.where)
                              : b.pieces > 1 ? "unmarked code, above all " + between_text(v)
                                             : "the code " + between_text(v);
+    if (of_most != nullptr) v.asleep = of_most->asleep;
     const bool one_other = other_threads(b) == 1;
     const bool of_ranks =
         further_threads(b) != 0 && !base::ranks_are_threads();  // which the other threads of one rank cannot save
@@ -37834,9 +37897,9 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     }
   }
   const auto add = [&](base::vector<verdict_entry>& to, bool of_pattern, double least, double known) {
-    add_verdicts(to, said.problems, found, run, of_pattern, least, known);
+    add_verdicts(to, said.problems, said, found, run, of_pattern, least, known);
     for (const rules::wait_advice& w : said.waits)
-      add_verdicts(to, w.list, found, run, of_pattern, least, known, said.problems);
+      add_verdicts(to, w.list, said, found, run, of_pattern, least, known, said.problems);
   };
   const auto order = [](base::vector<verdict_entry>& list) {
     base::small_stable_sort(list,
@@ -37989,7 +38052,6 @@ struct run_facts {
   double poll_seconds = 0;  ///< most of one rank: the cost of tests and probes that found nothing
   double compare_seconds = 0;  ///< most of one rank: comparing how full the memory of all ranks is
   std::int64_t first_comers = 0;  ///< wildcard receives served in order of arrival
-  std::int64_t file_bytes = 0;  ///< explain::outcome::file_bytes
   std::string clock;  ///< source of time stamps: "tsc", "clock_gettime"
   double clock_error_seconds = 0;  ///< estimated error between clocks of two ranks; NaN: unknown
   base::vector<std::string> not_counted;  ///< what the machine does not count of code: "instructions", "cycles", ...
@@ -38163,7 +38225,9 @@ struct result {
   reports::not_understood not_understood;  ///< MPI time without an explanation
   reports::profile profile;  ///< regions, messages and ranks of the whole run
   mpi_time files;  ///< input and output
-  mpi_time asleep;  ///< of threads in a program without MPI: calls that only sleep, which count as code
+  /// Of threads in a program without MPI: calls that only sleep. Of ranks: all code in which their main threads were asleep or blocked,
+  /// where the kernel tells, without calls. Both count as code.
+  mpi_time asleep;
   mpi_time outside;  ///< of such threads: waits for something outside of the threads, and up to a time limit
   mpi_time other_worlds;  ///< waiting for processes outside of MPI_COMM_WORLD
   run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs
@@ -40029,45 +40093,6 @@ inline void set_reason(row_writer& b, const explain::residual_term& t, const exp
 
 #endif
 
-// ---- whywait/rules/change_words.hpp
-#ifndef WHYWAIT_RULES_CHANGE_WORDS_HPP
-#define WHYWAIT_RULES_CHANGE_WORDS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace rules {
-
-/// What to do about the code that made the late side of a wait late: the words before and after its name.
-struct change_words {
-  std::string_view because, change;  ///< of a verdict
-  std::string_view spread, over;     ///< of advice; after a blank those that run the code follow
-
-  std::string verdict(const std::string& blocks) const {
-    return blocks.empty() ? std::string() : base::joined({because, blocks, change});
-  }
-  /// `nouns`: of those that run the code.
-  std::string advice(const std::string& blocks, std::string_view nouns) const {
-    return base::joined({spread, blocks, over, over.back() == ' ' ? nouns : ""});
-  }
-};
-
-/// By what made the code late.
-inline constexpr change_words uneven_words{" because of ", ": evening that out", "spread the work of ", " evenly over the "};
-inline constexpr change_words handed_on_words{", which had waited for others because of ",
-                                              ": making it shorter or beginning sooner", "spread the work of ",
-                                              " evenly over the "};
-// Threads of a rank that wait for what another rank sends cannot share its work.
-inline constexpr change_words handed_to_threads_words{handed_on_words.because, handed_on_words.change, "make ", " shorter"};
-inline constexpr change_words marked_wait_words{" because of ", ": making it shorter", "make ", " shorter"};
-inline constexpr change_words begun_late_words{" because of ", ", which begins late there: beginning it sooner", "begin ",
-                                               " sooner"};
-
-}  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/rules/place_columns.hpp
 #ifndef WHYWAIT_RULES_PLACE_COLUMNS_HPP
 #define WHYWAIT_RULES_PLACE_COLUMNS_HPP
@@ -40176,6 +40201,39 @@ inline void set_earlier_sends(row_writer& w, const explain::outcome& found, cons
   w.set("earlier_share", static_cast<double>(saving_ns) / static_cast<double>(std::max<std::int64_t>(found.longest_ns, 1)));
   w.set("earlier_in_turn", in_turn(causers, waiters));
   w.set("earlier_indirect", static_cast<double>(inherited_ns) / static_cast<double>(std::max<std::int64_t>(wait_ns, 1)));
+}
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/held_up.hpp
+#ifndef WHYWAIT_RULES_HELD_UP_HPP
+#define WHYWAIT_RULES_HELD_UP_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// Why code begins late on a rank: the wait for a message that held it up longest, if that is at least half of what `e` is for each
+/// rank that waits: "rank 0 waited in MPI_Send (halo.cpp:12) for rank 1". Empty otherwise. Linear in the waits.
+[[gnu::noinline]] inline std::string held_up_text(const explain::explanation& e, std::int32_t rank,
+                                                  const explain::outcome& found, const explain::block_names& names) {
+  const explain::explanation* longest = nullptr;
+  std::int64_t most_ns = 0, waited_ns = 0;
+  for (const explain::location_share& s : e.waiters) waited_ns = s.ns > waited_ns ? s.ns : waited_ns;
+  for (const explain::explanation& o : found.waits) {
+    const bool of_message = o.why == explain::pattern::late_sender || o.why == explain::pattern::late_receiver ||
+                            o.why == explain::pattern::wait_for_progress;
+    if (o.operation == e.operation || !of_message) continue;
+    for (const explain::location_share& s : o.waiters)
+      if (s.rank == rank && s.ns > most_ns) most_ns = s.ns, longest = &o;
+  }
+  if (longest == nullptr || 2 * most_ns < waited_ns) return {};
+  return base::joined(
+      {base::rank_text(rank), " waited in ", detail::call_of(names.place(longest->operation)), " for ", late_text(*longest)});
 }
 
 }  // namespace rules
@@ -40666,7 +40724,7 @@ class fact_maker {
     avoidable = std::max(std::min(avoidable, bounds_.by_order(e.why)), balanced_ns);
     w.time("balanced", balanced_ns).time("most_divided", bounds_.by_division());
     w.time("most_even", bounds_.by_balance() != INT64_MAX ? bounds_.by_balance() : 0);
-    w.time("avoidable", avoidable).set("ranks", ranks_).set("threads", threads_in(e));
+    w.time("avoidable", avoidable).set("ranks", ranks_).set("locations", found_.locations).set("threads", threads_in(e));
     w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));
     // Without facts about the program it may work before its sends.
     w.set("sends_after_work",
@@ -40677,30 +40735,28 @@ class fact_maker {
     const std::string guilty = late_text(e), waiting = waiting_text(e);
     w.set("late_others", guilty == waiting ? "one another" : guilty);
     const auto begun_late = [&](const auto& b) { return b.even && b.piece == terms[0]->block; };
-    const change_words& words = handed_on && within_ranks(e.why)                        ? handed_to_threads_words
-                                : handed_on                                             ? handed_on_words
-                                : marked_wait                                           ? marked_wait_words
-                                : used > 0 && base::any_of(found_.balances, begun_late) ? begun_late_words
-                                                                                        : uneven_words;
-    w.set("because", words.verdict(blocks));
-    w.set("spread", words.advice(blocks, within_ranks(e.why) ? "threads" : base::rank_nouns()));
+    const code_use* const use = !terms.empty() && program_.code != nullptr ? program_.code->find(terms[0]->block) : nullptr;
+    const bool begins_late = used > 0 && base::any_of(found_.balances, begun_late),
+               rests = use != nullptr && use->asleep() >= 0.5;
+    const change_words& words = handed_on     ? (within_ranks(e.why) ? handed_to_threads_words : handed_on_words)
+                                : marked_wait ? marked_wait_words
+                                : begins_late ? begun_late_words
+                                              : (rests ? sleeping_words : uneven_words);
+    const std::string held = &words == &begun_late_words ? held_up_text(e, late_rank, found_, names_) : std::string();
+    w.set("because", words.verdict(blocks, held));
+    w.set("spread", words.advice(blocks, within_ranks(e.why) ? "threads" : base::rank_nouns(), held));
     w.set("late_ranks", guilty).set("late_ranks_count", late_count).set("late_rank", late_rank);
-    w.set("waiting_ranks", waiting)
-        .set("waiting_ranks_count", waiting_count)
-        .set("late_share", ratio(most, causing))
-        .set("in_turn", in_turn(e.causers, e.waiters));
+    w.set("waiting_ranks", waiting).set("waiting_ranks_count", waiting_count);
+    w.set("late_share", ratio(most, causing)).set("in_turn", in_turn(e.causers, e.waiters));
     if (!terms.empty() && terms[0]->total_ns > 0) {
       const explain::residual_term& top = *terms[0];
       w.set("top", names[0]).set("top_kind", kinds[0]).time("top_duration", top.total_ns);
       w.time("top_more", top.visits_ns).time("top_slower", top.speed_ns).set("top_each", each(top));
-      w.time("top_inherited", top.inherited_ns)
-          .set("top_share", ratio(top.total_ns, positive))
-          .set("top_ratio", speed_ratio(top))
-          .set("top_branch", detail::branch_in(top, terms, names))
-          .set("top_here", ratio(top.causer_ns - top.waiter_ns, top.total_ns));
+      w.time("top_inherited", top.inherited_ns).set("top_share", ratio(top.total_ns, positive));
+      w.set("top_ratio", speed_ratio(top)).set("top_branch", detail::branch_in(top, terms, names));
+      w.set("top_here", ratio(top.causer_ns - top.waiter_ns, top.total_ns));
       const bool work = top.causer_work > 0 && top.waiter_work > 0;
       w.set("top_late_amount", work ? top.causer_work : top.causer_visits);
-      const code_use* const use = program_.code != nullptr ? program_.code->find(top.block) : nullptr;
       const std::int64_t users = use != nullptr ? use->ranks : 0;
       const std::int64_t among = std::string_view(kinds[0]) == "between" ? users : std::max(ranks_, users);
       code_spread spread;
@@ -40708,18 +40764,19 @@ class fact_maker {
       w.set("lead", spread.lead).set("excess", spread.excess).set("code_rank", spread.rank).set("top_place", places[0]);
       w.set("code_thread", base::rank_text(spread.rank, spread.thread));
       w.set("code_nouns", users > ranks_ || spread.thread != 0 ? "threads" : base::rank_nouns());
+      const double asleep = use != nullptr ? use->asleep() : 0;
+      w.set("code_asleep", asleep).set("code_slept", use != nullptr ? asleep * seconds(use->most_ns) : 0);
       w.set("code_ranks", users).set("code_ratio", spread.ratio).set("longer_share", path_.longer(use));
       w.set("code_processors", use != nullptr ? use->most_processors : 0);
-      const bool others = program_.other_programs;
       w.time("code_delay", spread.delay_ns).set("own_at_least", bounds_.own_processors_save_more());
-      w.time("own_processors", others ? bounds_.by_own_processors() : bounds_.by_processors());
+      w.time("own_processors", program_.other_programs ? bounds_.by_own_processors() : bounds_.by_processors());
       w.time("code_system", spread.more_system_ns).set("code_faults", spread.more_faults);
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
       w.time("above_mean", above_mean(top, spread, longest_waiter)).time("above_others", spread.above_others_ns);
       // Where processors were shared, or maybe a disk, `above_mean` is a bound.
       const explain::balance_answer* const even = balance_predicted(top, spread) ? balance_of(top) : nullptr;
-      w.set("balance_predicted", even != nullptr && even->saving_ns <= program_.most_divided_ns &&
-                                     !program_.shared_processors && !may_wait_for_disk(top.block, found_));
+      w.set("balance_predicted",
+            even != nullptr && even->saving_ns <= program_.most_divided_ns && !program_.shared_processors && !use->sleeps());
       w.set("balance_moves", even != nullptr && (even->moves || delays_progress(top.block, found_)));
       w.set("balance_whole", even != nullptr && even->block == explain::unmarked_key());
       set_earlier_sends(w, found_, names_, program_, e, top.block);
@@ -41226,8 +41283,8 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "late_rank late_share "
        "in_turn top_here longer_share "
        "earlier_in_turn earlier_indirect earlier_share blocks_count top_late_amount top_waiting_amount top_ratio top_share "
-       "operation_site cause_site ranks threads code_rank "
-       "code_ranks code_ratio code_processors code_faults units_ratio visits_ratio;"
+       "operation_site cause_site ranks locations threads code_rank "
+       "code_ranks code_ratio code_asleep code_processors code_faults units_ratio visits_ratio;"
        "text: pattern quality operation operation_call operation_region cause cause_call cause_region blocks late_ranks "
        "waiting_ranks top top_kind top_unit top_place top_branch lead excess code_thread code_nouns earlier_sends "
        "earlier_ranks "
@@ -41239,7 +41296,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "unexplained "
        "blocks_duration avoidable shorter balanced most_divided most_even positive more slower "
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean above_others noise "
-       "code_delay "
+       "code_delay code_slept "
        "code_system own_processors "
        "earlier_saving;"
        "boolean: nonblocking same_site same_place sends_after_work balance_predicted balance_moves balance_whole earlier_known "
@@ -43880,7 +43937,7 @@ inline const char* balance() noexcept {
 declare composite event uneven member ( wait as w )
   when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting'
        and not (w.pattern = 'thread_barrier' and w.threads > 1 and w.top_waiting_amount = 0 and w.top_kind != 'between')
-  parameters ( over_all = max(w.shorter, w.above_mean * w.ranks / max(1, w.ranks - 1)),
+  parameters ( owner = if(w.locations > w.ranks, "thread", "rank"), over_all = max(w.shorter, w.above_mean * w.ranks / max(1, w.ranks - 1)),
                as_fast = if(w.lead = 'one' and not w.balance_moves, min(w.above_others, over_all), 0 s) );
 declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.excess = 'both' or w.excess = 'work' or w.excess = 'unknown' parameters (
   name = "uneven_work",
@@ -43892,7 +43949,7 @@ declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.e
                      if(w.excess = 'both', " ({w.units_ratio} times the units of work, and each takes longer).",
                      if(w.excess = 'work', " (with as many visits, of more instructions each).",
                      if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer)."))))),
-  advice = if(w.excess = 'unknown', "if it is the same work on all {w.code_nouns} (WHYWAIT_WORK would tell), find what makes it slower there" + if(as_fast > w.above_mean, ", which saves up to {as_fast}", "") + "; else ", "")
+  advice = if(w.code_asleep >= 10 %, "find what {w.code_thread} waits for there, asleep or blocked for {percent(w.code_asleep)} of the time, which saves up to {min(over_all, w.code_slept)}; or ", if(w.excess = 'unknown', "if it is the same work on all {w.code_nouns} (WHYWAIT_WORK would tell), find what makes it slower there" + if(as_fast > w.above_mean, ", which saves up to {as_fast}", "") + "; else ", ""))
            + if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " on {w.code_thread} to " + if(w.code_ranks = 2 and w.ranks = 2, "the other one", "the other {w.code_nouns}") + ": balance it by cost, not by count",
               "balance " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " over the {w.code_nouns}, by cost and not by count"),
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves );
@@ -43930,9 +43987,9 @@ declare problem for uneven when w.excess = 'shared' parameters (
   root = "processors",
   description = "{w.code_thread} was ready to run for {w.code_delay} without a processor, so that {w.top} took {w.code_ratio} times as
                  long as on the others" + if(w.code_processors > 0, "; it may use {plural(w.code_processors, 'processor', 'processors')}.", "."),
-  verdict = if(w.own_processors > w.code_delay, "ranks were ready to run without a processor: giving each rank one of its own",
-               "{w.code_thread} was ready to run for {w.code_delay} without a processor: giving each rank one of its own"),
-  advice = "give each rank a processor of its own: start fewer ranks on this machine, check the binding, stop what else runs there",
+  verdict = if(w.own_processors > w.code_delay, "ranks were ready to run without a processor: giving each {owner} one of its own",
+               "{w.code_thread} was ready to run for {w.code_delay} without a processor: giving each {owner} one of its own"),
+  advice = "give each {owner} a processor of its own: start fewer {owner}s on this machine, check the binding, stop what else runs there",
   duration = max(w.duration, w.own_processors), saving = max(w.above_mean * w.ranks / max(1, w.ranks - 1), w.own_processors),
   predicted = w.own_at_least, at_least = w.own_at_least );
 
@@ -43964,8 +44021,8 @@ declare problem for run when own_processors >= 10 % * duration and own_processor
   name = "few_processors",
   root = "processors",
   description = "All ranks were ready to run without a processor now and then, for " + if(own_at_least, "at least", "up to") + " {own_processors} of the run.",
-  verdict = "ranks were ready to run without a processor: giving each rank one of its own",
-  advice = "give each rank a processor of its own: check the binding, start no more ranks than processors, stop what else runs there",
+  verdict = "ranks were ready to run without a processor: giving each " + if(locations > ranks, "thread", "rank") + " one of its own",
+  advice = "give each " + if(locations > ranks, "thread", "rank") + " a processor of its own: check the binding, start no more " + if(locations > ranks, "threads", "ranks") + " than processors, stop what else runs there",
   duration = min(own_processors * ranks, location_time), saving = own_processors, predicted = own_at_least, at_least = own_at_least );
 
 # All ranks alike spend time in the kernel, so that none is late. A fault for each page of memory comes with its first use; more of them are
@@ -44028,6 +44085,7 @@ declare problem for varying_block when w.top_here >= 50 % and w.top_waiting_amou
                  about as much time in it." + if(w.above_mean < w.noise, " They were ready to run without a processor for as long, which may be the reason.", ""),
   verdict = if(w.above_mean < w.noise, "", if(w.late_share < 60 %, "{w.late_ranks}", "{w.waiting_ranks}") + " are late in turn, by how long {w.top} takes: evening it out"),
   advice = if(w.above_mean < w.noise, "give each rank a processor of its own, or measure where nothing else runs; if it stays, ", "")
+            + if(w.code_asleep >= 10 %, "find what is waited for in that code, asleep or blocked for {percent(w.code_asleep)} of the time (a lock of the system, a file, a device); else ", "")
             + if(w.top_kind = 'between', "even out that code", "even out {w.top}") + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})") + " from visit to visit; or let
             a rank go on without the late one: " + if(w.threads > 1, "", "receive later, do more work between two messages, or ") + "synchronise less often",
   duration = max(w.duration, w.above_mean), saving = w.above_mean );
@@ -44344,9 +44402,9 @@ declare problem for send_after_work parameters (
   description = "{w.earlier_ranks} waited for messages that are sent only after {w.top}: {w.earlier_sends}.",
   verdict = if(w.earlier_saving < w.noise, "", "{w.earlier_ranks} waited for messages that are sent only after {w.top}"
             + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
-            + ": calling {w.earlier_sends} ahead of it, " + if(in_parts, "or after each part of it if the messages depend on it,", "if the messages do not depend on it,")),
-  advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + " if the messages do not depend on it" + if(in_parts, ", else after each part of it", "")
-           + if(w.nonblocking, " (large ones may leave only while both ranks are inside MPI)", ", with MPI_Isend where MPI_Send waits for the receiver")
+            + ": calling {w.earlier_sends} ahead of it" + if(w.nonblocking, " and MPI_Test in it, ", ", ") + if(in_parts, "or after each part of it if the messages depend on it,", "if the messages do not depend on it,")),
+  advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + if(w.nonblocking, " and MPI_Test now and then in it,", "") + " if the messages do not depend on it" + if(in_parts, ", else after each part of it", "")
+           + if(w.nonblocking, " (all but small ones leave only while both ranks are inside MPI)", ", with MPI_Isend where MPI_Send waits for the receiver")
            + if(w.longer_share >= 50 %, "; or even out that code from visit to visit, which would save up to {w.above_mean}", ""),
   duration = w.duration, saving = w.earlier_saving, predicted = not w.nonblocking );
 
@@ -44356,8 +44414,8 @@ declare problem for late_receiver parameters (
   description = "The send ({w.operation}) had to wait until the receive was posted ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for the receive of {w.late_others} ({w.cause})"
             + if(w.blocks_count > 0, ", which comes after {w.blocks}", if(w.top_kind = 'call', ", which comes after {w.top}", "")) + ": posting it earlier"
-            + if(w.nonblocking, "", ", or MPI_Isend,"),
-  advice = if(w.blocks_count > 0, "post the receive ({w.cause}) before {w.blocks}, or ",
+            + if(w.nonblocking, "", " and MPI_Test meanwhile, or MPI_Isend,"),
+  advice = if(w.blocks_count > 0, "post the receive ({w.cause}) before {w.blocks} and call MPI_Test in it, or ",
            if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", "post the receive ({w.cause}) earlier, or "))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}", "send with MPI_Isend and wait for it after other work"),
   duration = w.duration,
@@ -44582,7 +44640,7 @@ declare problem for condition_variable parameters (
   advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or divide it among more threads, or ", "notify earlier, or ")
            + "give {w.waiting_ranks} other work meanwhile",
   duration = w.duration,
-  saving = if(w.code_ranks >= 2 and w.most_divided > 0 s, min(w.avoidable, w.most_divided), w.avoidable) );  # they use the processors already
+  saving = if(w.most_divided > 0 s, min(w.avoidable, w.most_divided), w.avoidable) );  # they use the processors already
 
 # Two threads, or groups of ranks, that hand something to and fro, and hardly ever work at the same time.
 declare composite event turns member ( wait as w ) when w.turns_saving > 0 s and not starts_with(w.operation_call, 'omp ');
@@ -44592,7 +44650,8 @@ declare problem for turns parameters (
   root = "{w.turns}",
   description = "{w.waiting_ranks} and {w.late_others} wait for each other, in {w.operation} and {w.turns_other}.",
   verdict = "{w.waiting_ranks} and {w.late_others} wait for each other, in {w.operation} and {w.turns_other}: letting both work at once, if they can,",
-  advice = "unless each needs the last result of the other, give {w.waiting_ranks} and {w.late_others} a second buffer or "
+  advice = if(contains(w.turns, 'MPI_Iprobe') or contains(w.turns, 'MPI_Improbe'), "poll more often in that code, or in a thread of its own; or ", "")
+           + "unless each needs the last result of the other, give {w.waiting_ranks} and {w.late_others} a second buffer or "
            + if(w.pattern = 'late_sender', "a second message on the way", "a longer queue") + ", so that both work at the same time",
   duration = w.duration,
   saving = w.turns_saving );
@@ -44717,7 +44776,7 @@ declare problem for latch parameters (
   advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or divide it among more threads, or ", "call {w.cause} earlier, or ")
            + "give {w.waiting_ranks} other work ahead of {w.operation}",
   duration = w.duration,
-  saving = w.avoidable );
+  saving = if(w.most_divided > 0 s, min(w.avoidable, w.most_divided), w.avoidable) );
 
 declare composite event semaphore member ( wait as w ) when w.pattern = 'semaphore';
 declare problem for semaphore parameters (
@@ -44727,7 +44786,7 @@ declare problem for semaphore parameters (
   advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or divide it among more threads, or ", "release the semaphore earlier, or ")
            + "give {w.waiting_ranks} other work ahead of {w.operation}",
   duration = w.duration,
-  saving = w.avoidable );
+  saving = if(w.most_divided > 0 s, min(w.avoidable, w.most_divided), w.avoidable) );
 
 declare composite event future member ( wait as w ) when w.pattern = 'future';
 declare problem for future parameters (
@@ -44737,7 +44796,7 @@ declare problem for future parameters (
   advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or start it earlier, or ", "start it earlier, or ")
            + "give {w.waiting_ranks} other work ahead of {w.operation}",
   duration = w.duration,
-  saving = w.avoidable );
+  saving = if(w.most_divided > 0 s, min(w.avoidable, w.most_divided), w.avoidable) );
 
 # If most of the wait is inherited, the joined thread waited itself: advice for that wait shortens this one.
 declare composite event join member ( wait as w ) when w.pattern = 'join' and 2 * w.top_inherited <= w.top_duration
@@ -44749,7 +44808,7 @@ declare problem for join parameters (
   advice = if(w.blocks_count > 0, "let {w.waiting_ranks} do a part of {w.blocks}", "let {w.waiting_ranks} also work")
            + " before waiting, or divide it among more threads",
   duration = w.duration,
-  saving = if(all > 1, max(w.avoidable * (1 - 1 / all), w.balanced), w.avoidable) );
+  saving = min(if(w.most_divided > 0 s, w.most_divided, w.avoidable), if(all > 1, max(w.avoidable * (1 - 1 / all), w.balanced), w.avoidable)) );
 )rules";
 }
 
@@ -45427,7 +45486,7 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
              static_cast<double>(u.batched_ns) / 1e9 *
                  (u.batched > 0 ? static_cast<double>(u.batched + u.runs) / static_cast<double>(u.batched) : 0))
         .set("batched_transfer", each * static_cast<double>(u.batched + u.runs))
-        .set("messages_per_batch", u.runs > 0 ? static_cast<double>(u.batched + u.runs) / static_cast<double>(u.runs) : 0.0)
+        .set("messages_per_batch", (u.batched + u.runs + u.runs / 2) / std::max<std::int64_t>(1, u.runs))
         .actions(place);
   }
 }
@@ -45602,7 +45661,7 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
                                                   });
     const std::int64_t mean_ns = all.code.whole.ns / std::max<std::int64_t>({1, facts.ranks, all.code.whole.ranks});
     for (const rules::code_use& u : all.code.blocks)
-      evaluated.whole.push_back({u.most_rank, u.most_thread, u.most_whole_ns - mean_ns});
+      evaluated.code.push_back({u.block, u.most_rank, u.most_thread, u.most_whole_ns - mean_ns, u.asleep(), u.sleeps()});
     const base::vector<rules::diagnostic>& errors = known.log.list();
     for (const rules::diagnostic& error : errors) detail::print_lines(error.text());
     for (const std::string& message : evaluated.messages) detail::print_lines(message);
@@ -53851,7 +53910,7 @@ struct frequent_locks {
         base::joined({"threads waited ", base::count(static_cast<std::int64_t>(count / run_)), " times a second for ",
                       site != nullptr ? "locks" : "each other", ", ", base::duration(seconds / count), " on average"});
     if (site == nullptr)
-      return how_often + ": that costs more than it takes, so that it is not known what larger pieces of work save";
+      return how_often + ": the calls cost more than that, so that it is not known what larger pieces of work save";
     return base::joined(
         {how_often, ", most in ", brief_call_text(*site),
          ": handing a lock over costs more than that, so that it is not known what taking it less often saves"});
@@ -54104,6 +54163,33 @@ inline base::vector<wait_group> group_shapes(const base::vector<wait_entry>& wai
 
 #endif
 
+// ---- whywait/report/uneven_sleep.hpp
+#ifndef WHYWAIT_REPORT_UNEVEN_SLEEP_HPP
+#define WHYWAIT_REPORT_UNEVEN_SLEEP_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace reports {
+
+/// Whether threads sleep so much, or one rank outside MPI so much longer than another, that they may wait for each other there: for a
+/// tenth of thread time, or of the run. Ranks that sleep alike, as with a limited rate, do not.
+inline bool sleeps_unevenly(const result& r) noexcept {
+  constexpr double least = 0.1;
+  if (r.run.threads_only) return share_of(r.asleep, r.run.location_seconds) > least;
+  double shortest = r.run.seconds, longest = 0;
+  for (const location_seconds& l : r.asleep.ranks) {
+    shortest = std::min(shortest, l.seconds);
+    longest = std::max(longest, l.seconds);
+  }
+  return longest - shortest > least * r.run.seconds;
+}
+
+}  // namespace reports
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/report/trust.hpp
 #ifndef WHYWAIT_REPORT_TRUST_HPP
 #define WHYWAIT_REPORT_TRUST_HPP
@@ -54145,12 +54231,15 @@ inline void weaken(result& r) {
   const bool weak_clocks = is_weakened(r), weak_patterns = weak_clocks || (r.run.threads_only && shares_processors(r));
   const bool weak_locks = frequent_locks(r).matter();
   const double not_understood = r.not_understood.most_of_rank(r.run.ranks), lost = lost_to_others(r);
+  const double between_polls = r.run.ranks > 0 ? r.not_understood.between_polls_seconds / static_cast<double>(r.run.ranks) : 0;
   base::vector<verdict_entry> kept;
   for (verdict_entry& v : r.verdict) {
     const bool of_lock = v.problem == "mutex_contention" || v.problem == "work_under_lock";
     const bool unseen = r.run.openmp_unseen && v.claim.find("omp ") != std::string::npos;  // it may wait in that code
     const bool weak_pattern = v.of_pattern && weak_patterns && (r.run.threads_only || v.saving_seconds < 5 * not_understood);
-    const bool by_others = lost > 0 && v.problem.empty() && v.saving_seconds <= lost;
+    // What ranks do between polls may be work, which the clocks do not balance.
+    const double uncertain = std::max(lost, between_polls);
+    const bool by_others = uncertain > 0 && v.problem.empty() && v.saving_seconds <= uncertain;
     if (!weak_pattern && (!weak_locks || !of_lock) && !unseen && !by_others) kept.push_back(std::move(v));
   }
   r.verdict = std::move(kept);
@@ -54191,13 +54280,14 @@ enum class objection {
   files,
   asleep,
   outside,
+  too_often,
   efficiency
 };
 
 /// The one place that decides. A run is fine if all of these hold: it was explained as a whole, with all of its threads that
 /// work; less than `quiet_below` of its rank time was waiting (or less than `quiet_seconds` in all); less than 1 % is not
 /// understood or waits for another world; no rank waited long in MPI_Init; less than 10 % is input and output, sleep of
-/// threads, or their waits for something outside; and its efficiency is at least 90 %. A program of one rank and one thread has
+/// threads, or their waits for something outside; threads do not wait for each other all the time; and its efficiency is at least 90 %. A program of one rank and one thread has
 /// no efficiency.
 inline objection first_objection(const result& r, const text_options& o = {}) noexcept {
   const run_facts& run = r.run;
@@ -54211,8 +54301,9 @@ inline objection first_objection(const result& r, const text_options& o = {}) no
   if (run.late.matters(run.seconds)) return objection::late_start;
   if (share_of(r.other_worlds, run.location_seconds) >= least_mpi_time) return objection::other_worlds;
   if (share_of(r.files, run.location_seconds) > 1 - least_efficiency) return objection::files;
-  if (share_of(r.asleep, run.location_seconds) > 1 - least_efficiency) return objection::asleep;
+  if (sleeps_unevenly(r)) return objection::asleep;
   if (share_of(r.outside, run.location_seconds) > 1 - least_efficiency) return objection::outside;
+  if (frequent_locks(r).matter()) return objection::too_often;
   if (run.locations > 1 && !(r.ledger.efficiency.parallel >= least_efficiency))
     return r.ledger.efficiency.parallel > 0 ? objection::efficiency : objection::not_explained;
   return objection::none;
@@ -54234,8 +54325,11 @@ inline const char* instead_words(objection o) noexcept {
     case objection::late_start: return " within the run, which begins when MPI_Init returns.";
     case objection::other_worlds: return ": ranks wait for processes of another world, not for each other.";
     case objection::files: return ": the ranks hardly wait for each other, but for files.";
-    case objection::asleep: return ": the threads hardly wait for each other, but sleep or yield the processor.";
+    case objection::asleep:
+      return base::ranks_are_threads() ? ": the threads hardly wait for each other, but sleep or yield the processor."
+                                       : ": the ranks hardly wait for each other, but sleep or wait for something outside MPI.";
     case objection::outside: return ": the threads hardly wait for each other, but for something else.";
+    case objection::too_often: return ": each wait is short, but there are many of them.";
     case objection::efficiency:
       return base::ranks_are_threads() ? ": the threads hardly wait, but the run is not efficient."
                                        : ": the ranks hardly wait, but the run is not efficient.";
@@ -54287,16 +54381,19 @@ inline std::string late_start_words(const result& r) {
 inline std::string time_words(const result& r, const mpi_time& t, const char* what) {
   const double share = share_of(t, r.run.location_seconds);
   if (share < least_mpi_time) return {};
-  return base::joined({base::percent(share), " of ", base::rank_time(), " (", base::duration(t.seconds), ") ", what, ": ",
-                       calls_text(t.calls)});
+  return base::joined({base::percent(share), " of ", base::rank_time(), " (", base::duration(t.seconds), ") ", what,
+                       t.calls.empty() ? "" : ": ", calls_text(t.calls)});
 }
 inline std::string files_words(const result& r) { return time_words(r, r.files, "is input and output"); }
 /// It may also be a loop that waits.
 inline std::string asleep_words(const result& r) {
-  return time_words(r, r.asleep, "is asleep or yields the processor, which counts as code");
+  if (r.run.threads_only) return time_words(r, r.asleep, "is asleep or yields the processor, which counts as code");
+  if (share_of(r.asleep, r.run.location_seconds) <= 1 - least_efficiency) return {};
+  return time_words(r, r.asleep, "is asleep or blocked outside MPI, which counts as code");
 }
 inline std::string outside_words(const result& r) {
-  return time_words(r, r.outside, "waits for input, signals or processes, or until a time limit, which no thread ended");
+  return time_words(r, r.outside,
+                    "waits for input, signals or processes, or until a time limit; what ended that is not observed");
 }
 inline std::string other_worlds_words(const result& r) {
   return time_words(
@@ -54314,7 +54411,8 @@ inline const char* explained_whole(const run_facts& run) noexcept {
 inline std::string transfer_words(const result& r) {
   const explain::efficiencies& e = r.ledger.efficiency;
   if (r.run.threads_only || !(e.parallel > 0)) return {};
-  double share = 1 - ranges_of(e, r.not_understood, r.ledger.seconds).transfer.most;
+  double share =
+      1 - ranges_of(e, r.not_understood, r.ledger.seconds).transfer.most - share_of(r.other_worlds, r.run.location_seconds);
   if (r.run.location_seconds > 0) share -= r.not_understood.sharing.seconds / r.run.location_seconds;
   if (share <= 1 - least_efficiency) return {};
   std::string call;
@@ -54414,11 +54512,14 @@ inline std::string sentence(const result& r, const verdict_entry& v) {
                             : v.problem.empty() ? "about"
                                                 : predicted_words(r);
   const bool partly = r.run.partly_explained();
+  const bool sleeps = v.asleep >= rules::least_asleep;
   return base::joined(
       {v.claim, " would shorten the run by ", differ ? low : bound, differ ? " to " : " ", differ || at_most ? high : low,
        differ && v.at_least ? " or more" : "", partly ? " of the " : " of ", base::duration(r.run.explained_seconds(), 2),
        partly ? " that are explained" : "",
-       differ && !shares_processors(r) ? " (more ranks than processors: copies at the same time may take longer)" : ""});
+       differ && !shares_processors(r) ? " (more ranks than processors: copies at the same time may take longer)" : "",
+       sleeps ? "; " : "", sleeps ? base::percent(v.asleep) : std::string(),
+       sleeps ? " of that code was spent asleep or blocked" : ""});
 }
 
 /// From this share of rank time on, something makes ranks wait, known or not.
@@ -54713,7 +54814,8 @@ inline void write_json(const result& r, const json_sink& sink, bool for_page = f
   detail::write_advice(out, "problems", r.problems);
   detail::write_not_understood(out, r, by_rank);
   detail::write_mpi_time(out, "files", r.files, r.run.location_seconds, by_rank);
-  if (r.asleep.seconds > 0) detail::write_mpi_time(out, "asleep", r.asleep, r.run.location_seconds, by_rank);
+  if (r.asleep.seconds > 0 && (r.run.threads_only || sleeps_unevenly(r)))
+    detail::write_mpi_time(out, "asleep", r.asleep, r.run.location_seconds, by_rank);
   if (r.outside.seconds > 0) detail::write_mpi_time(out, "outside", r.outside, r.run.location_seconds, by_rank);
   detail::write_mpi_time(out, "other_worlds", r.other_worlds, r.run.location_seconds, by_rank);
   const efficiency_ranges limits = ranges_of(r.ledger.efficiency, r.not_understood, r.ledger.seconds);
@@ -61786,7 +61888,7 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
   const bool several = __atomic_load_n(&process.several, __ATOMIC_ACQUIRE);
   struct {
     std::uint64_t calls, lost, mismatches, full, unordered, first_comers, several, unseen_threads;
-    std::int64_t other_threads, other_ns, file_bytes;
+    std::int64_t other_threads, other_ns;
     std::uint64_t openmp[core::openmp_part::count_];  // ranks that used them
   } counts = {all.calls,
               all.lost_records + all.lost_steps,
@@ -61798,7 +61900,6 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
               several && !process.uses_threads && process.registry->interposed.active == 0 ? 1u : 0u,
               0,
               0,
-              file_bytes_of_process(),
               {}};
   const other_threads others = other_threads::of(*process.registry);
   counts.other_threads = std::max<std::int64_t>(0, others.count - before.joined_threads);
@@ -61850,7 +61951,6 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
   facts.other_threads = counts.other_threads;
   facts.other_thread_seconds = base::seconds_of(counts.other_ns);
   facts.first_comers = static_cast<std::int64_t>(counts.first_comers);
-  facts.file_bytes = counts.file_bytes;
   facts.clock = core::cycle_clock::used() != core::clock_source::monotonic ? "cycle counter" : "CLOCK_MONOTONIC";
   facts.clock_error_seconds = worst_error_ns * 1e-9;
   reports::add_settings(facts);
@@ -62005,6 +62105,23 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
+/// Time of one kind by rank, complete on rank 0, without calls; empty where `any` holds on no rank. Collective.
+inline reports::mpi_time gather_seconds(bool any, double own, const finalize::team& all) {
+  reports::mpi_time result;
+  if (all.lowest_of(any) < 0) return result;
+  const auto take = [&](double seconds) {
+    result.ranks.push_back({static_cast<std::int32_t>(result.ranks.size()), 0, seconds});
+    result.seconds += seconds;
+  };
+  take(own);
+  all.gather(all.rank() != 0 ? &own : nullptr, all.rank() != 0 ? sizeof own : 0, [&](const unsigned char* data, std::size_t) {
+    double theirs = 0;
+    std::memcpy(&theirs, data, sizeof theirs);
+    take(theirs);
+  });
+  return result;
+}
+
 /// Adds up MPI time of one kind by call site, over all epochs of this rank and then over all ranks.
 class mpi_time_sums {
  public:
@@ -62015,20 +62132,10 @@ class mpi_time_sums {
 
   /// All ranks together, complete on rank 0; names are set by `name`. Collective; costs one agreement if there is none.
   reports::mpi_time gather(const finalize::team& all) {
-    reports::mpi_time result;
-    if (all.lowest_of(!sums_.entries().empty()) < 0) return result;
     double own = 0;
     for (const site_times::entry& e : sums_.entries()) own += static_cast<double>(e.ns) * 1e-9;
-    const auto take = [&](double seconds) {
-      result.ranks.push_back({static_cast<std::int32_t>(result.ranks.size()), 0, seconds});
-      result.seconds += seconds;
-    };
-    take(own);
-    all.gather(all.rank() != 0 ? &own : nullptr, all.rank() != 0 ? sizeof own : 0, [&](const unsigned char* data, std::size_t) {
-      double theirs = 0;
-      std::memcpy(&theirs, data, sizeof theirs);
-      take(theirs);
-    });
+    reports::mpi_time result = gather_seconds(!sums_.entries().empty(), own, all);
+    if (result.ranks.empty()) return result;
     listed_ = sums_;
     all.reduce_list(listed_.entries(), [this] { listed_.fold(); });
     listed_.keep_most();
@@ -62908,6 +63015,10 @@ class epoch {
     settings_.watch = so_far_.unknown.begin(all_.history, so_far_.timeline->begin(all_.history, watch_data));
     until_ = end != nullptr ? end->begin : UINT64_MAX;
   }
+
+  epoch(const epoch&) = delete;
+  epoch& operator=(const epoch&) = delete;
+  [[gnu::noinline]] ~epoch() = default;  // which is large, and would be compiled at each place that ends one
 
   const finalize::team& team() const noexcept { return team_; }
   const process_records& records() const noexcept { return all_; }
@@ -64067,6 +64178,10 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   time_not_understood& unknown_so_far = now.so_far().unknown;
   reports::mpi_time files = unknown_so_far.files().gather(now.team());
   reports::mpi_time other_worlds = unknown_so_far.other_worlds().gather(now.team());
+  std::int64_t asleep_ns = 0;
+  for (const rules::rank_code& c : now.so_far().code_of_rank)  // further threads are idle in another way
+    asleep_ns += c.thread == 0 ? c.counts[core::code_count::blocked_ns] : 0;
+  reports::mpi_time asleep = gather_seconds(asleep_ns > 0, base::seconds_of(asleep_ns), now.team());
   for (const time_not_understood::site_sum& s : unknown_so_far.sites()) keys.push_back(s.key);
   for (const mpi_time_sums* const sums : {&unknown_so_far.files(), &unknown_so_far.other_worlds()})
     sums->keys([&](core::stable_key key) { keys.push_back(key); });
@@ -64081,7 +64196,6 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   rules::evaluation advice;
   if (process.rank == 0) {
     found.fault_ns = cost_of_fault_ns();
-    found.file_bytes = facts.file_bytes;
     const bool shared = reports::shares_processors(unknown, base::seconds_of(found.location_ns));
     const bool useful_known = !reports::polls_matter(unknown, base::seconds_of(found.location_ns));
     const std::int64_t divided_ns =
@@ -64102,6 +64216,7 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   result.not_understood = std::move(unknown);
   result.files = std::move(files);
   result.other_worlds = std::move(other_worlds);
+  result.asleep = std::move(asleep);
   result.profile = profile.named(names);
   if (now.so_far().here.number >= 0) result.run.origin.nodes = static_cast<std::int64_t>(result.profile.hosts.size());
   // the kernel's figures are a little older than ours
@@ -64549,14 +64664,14 @@ inline whywait::result explain_plainly(MPI_Comm comm, const mpi::caller& from) {
   reports::result all = explain_at(comm, from, [&plain](reports::result& found, const finalize::team& ranks) {
     base::packet bytes;
     if (ranks.rank() == 0) {
-      plain = reports::plain(std::move(found));
+      base::replace(plain, reports::plain(std::move(found)));
       bytes = reports::pack(plain);
     }
     ranks.share(bytes);
-    if (ranks.rank() != 0) plain = reports::unpack_result(bytes.data(), bytes.size());
+    if (ranks.rank() != 0) base::replace(plain, reports::unpack_result(bytes.data(), bytes.size()));
   });
   if (plain || all.run.warnings.empty()) return plain;
-  plain = whywait::result();
+  base::replace(plain, whywait::result());
   plain.reason = all.run.warnings.front();
   plain.warnings.push_back(plain.reason);
   return plain;
@@ -64564,7 +64679,7 @@ inline whywait::result explain_plainly(MPI_Comm comm, const mpi::caller& from) {
 
 /// record::run_facts::explain.
 inline void explain_run(record::run_facts&, void* result, const void* address, const void* frame) {
-  *static_cast<whywait::result*>(result) = explain_plainly(MPI_COMM_WORLD, {address, frame});
+  base::replace(*static_cast<whywait::result*>(result), explain_plainly(MPI_COMM_WORLD, {address, frame}));
 }
 
 /// Hook of MPI_Init: from now on the run is recorded.
@@ -64975,6 +65090,7 @@ class dead_process {
   explicit dead_process(std::unique_ptr<dead_memory> file) : file_(std::move(file)) { read(); }
   dead_process(const dead_process&) = delete;
   dead_process& operator=(const dead_process&) = delete;
+  [[gnu::noinline]] ~dead_process() = default;
 
   /// Empty: everything could be read.
   const std::string& problem() const noexcept { return problem_; }
@@ -67157,7 +67273,6 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   base::names names = names_here.names_of(known);
   names.clear_needless_callers();
   found.fault_ns = finalize::cost_of_fault_ns();
-  found.file_bytes = finalize::file_bytes_of_process();
   rules::evaluation advice = finalize::advise(registry.config.rules, found, names, std::move(contributions), false, false,
                                               sharing, facts, most_divided_ns(found, used));
   reports::result result = reports::assemble(found, names, std::move(facts), advice);

@@ -334,7 +334,6 @@ struct outcome {
   std::int64_t clock_violations = 0;  ///< causes that arrived after their waiter had left
   std::int64_t unmatched = 0;  ///< postings without a partner
   std::int64_t fault_ns = 0;   ///< what a page fault takes at least, measured at the end; 0: not measured
-  std::int64_t file_bytes = 0;  ///< that all processes read from and wrote to disks, set at the end; 0: not known
   base::vector<progress_fact> progress;  ///< empty: no message was found to depend on its partner's calls
   std::int64_t total_ns = 0;  ///< from the first begin to the last end (options::clocks, as all members below)
   compensation without_overhead;

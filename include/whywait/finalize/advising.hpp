@@ -83,7 +83,7 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
                                                   });
     const std::int64_t mean_ns = all.code.whole.ns / std::max<std::int64_t>({1, facts.ranks, all.code.whole.ranks});
     for (const rules::code_use& u : all.code.blocks)
-      evaluated.whole.push_back({u.most_rank, u.most_thread, u.most_whole_ns - mean_ns});
+      evaluated.code.push_back({u.block, u.most_rank, u.most_thread, u.most_whole_ns - mean_ns, u.asleep(), u.sleeps()});
     const base::vector<rules::diagnostic>& errors = known.log.list();
     for (const rules::diagnostic& error : errors) detail::print_lines(error.text());
     for (const std::string& message : evaluated.messages) detail::print_lines(message);

@@ -55,6 +55,10 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   time_not_understood& unknown_so_far = now.so_far().unknown;
   reports::mpi_time files = unknown_so_far.files().gather(now.team());
   reports::mpi_time other_worlds = unknown_so_far.other_worlds().gather(now.team());
+  std::int64_t asleep_ns = 0;
+  for (const rules::rank_code& c : now.so_far().code_of_rank)  // further threads are idle in another way
+    asleep_ns += c.thread == 0 ? c.counts[core::code_count::blocked_ns] : 0;
+  reports::mpi_time asleep = gather_seconds(asleep_ns > 0, base::seconds_of(asleep_ns), now.team());
   for (const time_not_understood::site_sum& s : unknown_so_far.sites()) keys.push_back(s.key);
   for (const mpi_time_sums* const sums : {&unknown_so_far.files(), &unknown_so_far.other_worlds()})
     sums->keys([&](core::stable_key key) { keys.push_back(key); });
@@ -69,7 +73,6 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   rules::evaluation advice;
   if (process.rank == 0) {
     found.fault_ns = cost_of_fault_ns();
-    found.file_bytes = facts.file_bytes;
     const bool shared = reports::shares_processors(unknown, base::seconds_of(found.location_ns));
     const bool useful_known = !reports::polls_matter(unknown, base::seconds_of(found.location_ns));
     const std::int64_t divided_ns =
@@ -90,6 +93,7 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   result.not_understood = std::move(unknown);
   result.files = std::move(files);
   result.other_worlds = std::move(other_worlds);
+  result.asleep = std::move(asleep);
   result.profile = profile.named(names);
   if (now.so_far().here.number >= 0) result.run.origin.nodes = static_cast<std::int64_t>(result.profile.hosts.size());
   // the kernel's figures are a little older than ours

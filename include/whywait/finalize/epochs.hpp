@@ -144,6 +144,10 @@ class epoch {
     until_ = end != nullptr ? end->begin : UINT64_MAX;
   }
 
+  epoch(const epoch&) = delete;
+  epoch& operator=(const epoch&) = delete;
+  [[gnu::noinline]] ~epoch() = default;  // which is large, and would be compiled at each place that ends one
+
   const finalize::team& team() const noexcept { return team_; }
   const process_records& records() const noexcept { return all_; }
   const process_names& names() const noexcept { return *names_; }

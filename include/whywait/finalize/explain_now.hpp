@@ -79,14 +79,14 @@ inline whywait::result explain_plainly(MPI_Comm comm, const mpi::caller& from) {
   reports::result all = explain_at(comm, from, [&plain](reports::result& found, const finalize::team& ranks) {
     base::packet bytes;
     if (ranks.rank() == 0) {
-      plain = reports::plain(std::move(found));
+      base::replace(plain, reports::plain(std::move(found)));
       bytes = reports::pack(plain);
     }
     ranks.share(bytes);
-    if (ranks.rank() != 0) plain = reports::unpack_result(bytes.data(), bytes.size());
+    if (ranks.rank() != 0) base::replace(plain, reports::unpack_result(bytes.data(), bytes.size()));
   });
   if (plain || all.run.warnings.empty()) return plain;
-  plain = whywait::result();
+  base::replace(plain, whywait::result());
   plain.reason = all.run.warnings.front();
   plain.warnings.push_back(plain.reason);
   return plain;
@@ -94,7 +94,7 @@ inline whywait::result explain_plainly(MPI_Comm comm, const mpi::caller& from) {
 
 /// record::run_facts::explain.
 inline void explain_run(record::run_facts&, void* result, const void* address, const void* frame) {
-  *static_cast<whywait::result*>(result) = explain_plainly(MPI_COMM_WORLD, {address, frame});
+  base::replace(*static_cast<whywait::result*>(result), explain_plainly(MPI_COMM_WORLD, {address, frame}));
 }
 
 /// Hook of MPI_Init: from now on the run is recorded.

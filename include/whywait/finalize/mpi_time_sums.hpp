@@ -17,6 +17,23 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
+/// Time of one kind by rank, complete on rank 0, without calls; empty where `any` holds on no rank. Collective.
+inline reports::mpi_time gather_seconds(bool any, double own, const finalize::team& all) {
+  reports::mpi_time result;
+  if (all.lowest_of(any) < 0) return result;
+  const auto take = [&](double seconds) {
+    result.ranks.push_back({static_cast<std::int32_t>(result.ranks.size()), 0, seconds});
+    result.seconds += seconds;
+  };
+  take(own);
+  all.gather(all.rank() != 0 ? &own : nullptr, all.rank() != 0 ? sizeof own : 0, [&](const unsigned char* data, std::size_t) {
+    double theirs = 0;
+    std::memcpy(&theirs, data, sizeof theirs);
+    take(theirs);
+  });
+  return result;
+}
+
 /// Adds up MPI time of one kind by call site, over all epochs of this rank and then over all ranks.
 class mpi_time_sums {
  public:
@@ -27,20 +44,10 @@ class mpi_time_sums {
 
   /// All ranks together, complete on rank 0; names are set by `name`. Collective; costs one agreement if there is none.
   reports::mpi_time gather(const finalize::team& all) {
-    reports::mpi_time result;
-    if (all.lowest_of(!sums_.entries().empty()) < 0) return result;
     double own = 0;
     for (const site_times::entry& e : sums_.entries()) own += static_cast<double>(e.ns) * 1e-9;
-    const auto take = [&](double seconds) {
-      result.ranks.push_back({static_cast<std::int32_t>(result.ranks.size()), 0, seconds});
-      result.seconds += seconds;
-    };
-    take(own);
-    all.gather(all.rank() != 0 ? &own : nullptr, all.rank() != 0 ? sizeof own : 0, [&](const unsigned char* data, std::size_t) {
-      double theirs = 0;
-      std::memcpy(&theirs, data, sizeof theirs);
-      take(theirs);
-    });
+    reports::mpi_time result = gather_seconds(!sums_.entries().empty(), own, all);
+    if (result.ranks.empty()) return result;
     listed_ = sums_;
     all.reduce_list(listed_.entries(), [this] { listed_.fold(); });
     listed_.keep_most();

@@ -10,14 +10,6 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
-/// What this process read from disks and wrote to files on disks, as the kernel counts it: not what was in its cache, nor what is in files of
-/// the memory. 0 if the kernel does not tell. One system call.
-inline std::int64_t file_bytes_of_process() noexcept {
-  rusage used;
-  constexpr std::int64_t block = 512;
-  return ::getrusage(RUSAGE_SELF, &used) == 0 ? block * (std::int64_t{used.ru_inblock} + used.ru_oublock) : 0;
-}
-
 /// The pages of memory that this process had at most at a time; 0 if the kernel does not tell. One system call.
 inline std::int64_t most_pages_of_process() noexcept {
   rusage used;

@@ -97,7 +97,7 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
   const bool several = __atomic_load_n(&process.several, __ATOMIC_ACQUIRE);
   struct {
     std::uint64_t calls, lost, mismatches, full, unordered, first_comers, several, unseen_threads;
-    std::int64_t other_threads, other_ns, file_bytes;
+    std::int64_t other_threads, other_ns;
     std::uint64_t openmp[core::openmp_part::count_];  // ranks that used them
   } counts = {all.calls,
               all.lost_records + all.lost_steps,
@@ -109,7 +109,6 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
               several && !process.uses_threads && process.registry->interposed.active == 0 ? 1u : 0u,
               0,
               0,
-              file_bytes_of_process(),
               {}};
   const other_threads others = other_threads::of(*process.registry);
   counts.other_threads = std::max<std::int64_t>(0, others.count - before.joined_threads);
@@ -161,7 +160,6 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
   facts.other_threads = counts.other_threads;
   facts.other_thread_seconds = base::seconds_of(counts.other_ns);
   facts.first_comers = static_cast<std::int64_t>(counts.first_comers);
-  facts.file_bytes = counts.file_bytes;
   facts.clock = core::cycle_clock::used() != core::clock_source::monotonic ? "cycle counter" : "CLOCK_MONOTONIC";
   facts.clock_error_seconds = worst_error_ns * 1e-9;
   reports::add_settings(facts);

@@ -63,6 +63,7 @@ class dead_process {
   explicit dead_process(std::unique_ptr<dead_memory> file) : file_(std::move(file)) { read(); }
   dead_process(const dead_process&) = delete;
   dead_process& operator=(const dead_process&) = delete;
+  [[gnu::noinline]] ~dead_process() = default;
 
   /// Empty: everything could be read.
   const std::string& problem() const noexcept { return problem_; }

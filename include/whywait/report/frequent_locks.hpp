@@ -36,7 +36,7 @@ struct frequent_locks {
         base::joined({"threads waited ", base::count(static_cast<std::int64_t>(count / run_)), " times a second for ",
                       site != nullptr ? "locks" : "each other", ", ", base::duration(seconds / count), " on average"});
     if (site == nullptr)
-      return how_often + ": that costs more than it takes, so that it is not known what larger pieces of work save";
+      return how_often + ": the calls cost more than that, so that it is not known what larger pieces of work save";
     return base::joined(
         {how_often, ", most in ", brief_call_text(*site),
          ": handing a lock over costs more than that, so that it is not known what taking it less often saves"});

@@ -15,6 +15,7 @@
 #include <whywait/report/profile_json.hpp>
 #include <whywait/report/section.hpp>
 #include <whywait/report/trust.hpp>
+#include <whywait/report/uneven_sleep.hpp>
 
 #include <cstddef>
 #include <string>
@@ -257,7 +258,8 @@ inline void write_json(const result& r, const json_sink& sink, bool for_page = f
   detail::write_advice(out, "problems", r.problems);
   detail::write_not_understood(out, r, by_rank);
   detail::write_mpi_time(out, "files", r.files, r.run.location_seconds, by_rank);
-  if (r.asleep.seconds > 0) detail::write_mpi_time(out, "asleep", r.asleep, r.run.location_seconds, by_rank);
+  if (r.asleep.seconds > 0 && (r.run.threads_only || sleeps_unevenly(r)))
+    detail::write_mpi_time(out, "asleep", r.asleep, r.run.location_seconds, by_rank);
   if (r.outside.seconds > 0) detail::write_mpi_time(out, "outside", r.outside, r.run.location_seconds, by_rank);
   detail::write_mpi_time(out, "other_worlds", r.other_worlds, r.run.location_seconds, by_rank);
   const efficiency_ranges limits = ranges_of(r.ledger.efficiency, r.not_understood, r.ledger.seconds);

@@ -77,7 +77,6 @@ struct run_facts {
   double poll_seconds = 0;  ///< most of one rank: the cost of tests and probes that found nothing
   double compare_seconds = 0;  ///< most of one rank: comparing how full the memory of all ranks is
   std::int64_t first_comers = 0;  ///< wildcard receives served in order of arrival
-  std::int64_t file_bytes = 0;  ///< explain::outcome::file_bytes
   std::string clock;  ///< source of time stamps: "tsc", "clock_gettime"
   double clock_error_seconds = 0;  ///< estimated error between clocks of two ranks; NaN: unknown
   base::vector<std::string> not_counted;  ///< what the machine does not count of code: "instructions", "cycles", ...
@@ -251,7 +250,9 @@ struct result {
   reports::not_understood not_understood;  ///< MPI time without an explanation
   reports::profile profile;  ///< regions, messages and ranks of the whole run
   mpi_time files;  ///< input and output
-  mpi_time asleep;  ///< of threads in a program without MPI: calls that only sleep, which count as code
+  /// Of threads in a program without MPI: calls that only sleep. Of ranks: all code in which their main threads were asleep or blocked,
+  /// where the kernel tells, without calls. Both count as code.
+  mpi_time asleep;
   mpi_time outside;  ///< of such threads: waits for something outside of the threads, and up to a time limit
   mpi_time other_worlds;  ///< waiting for processes outside of MPI_COMM_WORLD
   run_ledger ledger;  ///< efficiencies, cost of measuring, critical path, delay costs

@@ -5,6 +5,7 @@
 #include <whywait/report/grouping.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/printing.hpp>
+#include <whywait/report/uneven_sleep.hpp>
 #include <whywait/report/words.hpp>
 
 #include <algorithm>
@@ -51,12 +52,15 @@ inline void weaken(result& r) {
   const bool weak_clocks = is_weakened(r), weak_patterns = weak_clocks || (r.run.threads_only && shares_processors(r));
   const bool weak_locks = frequent_locks(r).matter();
   const double not_understood = r.not_understood.most_of_rank(r.run.ranks), lost = lost_to_others(r);
+  const double between_polls = r.run.ranks > 0 ? r.not_understood.between_polls_seconds / static_cast<double>(r.run.ranks) : 0;
   base::vector<verdict_entry> kept;
   for (verdict_entry& v : r.verdict) {
     const bool of_lock = v.problem == "mutex_contention" || v.problem == "work_under_lock";
     const bool unseen = r.run.openmp_unseen && v.claim.find("omp ") != std::string::npos;  // it may wait in that code
     const bool weak_pattern = v.of_pattern && weak_patterns && (r.run.threads_only || v.saving_seconds < 5 * not_understood);
-    const bool by_others = lost > 0 && v.problem.empty() && v.saving_seconds <= lost;
+    // What ranks do between polls may be work, which the clocks do not balance.
+    const double uncertain = std::max(lost, between_polls);
+    const bool by_others = uncertain > 0 && v.problem.empty() && v.saving_seconds <= uncertain;
     if (!weak_pattern && (!weak_locks || !of_lock) && !unseen && !by_others) kept.push_back(std::move(v));
   }
   r.verdict = std::move(kept);
@@ -97,13 +101,14 @@ enum class objection {
   files,
   asleep,
   outside,
+  too_often,
   efficiency
 };
 
 /// The one place that decides. A run is fine if all of these hold: it was explained as a whole, with all of its threads that
 /// work; less than `quiet_below` of its rank time was waiting (or less than `quiet_seconds` in all); less than 1 % is not
 /// understood or waits for another world; no rank waited long in MPI_Init; less than 10 % is input and output, sleep of
-/// threads, or their waits for something outside; and its efficiency is at least 90 %. A program of one rank and one thread has
+/// threads, or their waits for something outside; threads do not wait for each other all the time; and its efficiency is at least 90 %. A program of one rank and one thread has
 /// no efficiency.
 inline objection first_objection(const result& r, const text_options& o = {}) noexcept {
   const run_facts& run = r.run;
@@ -117,8 +122,9 @@ inline objection first_objection(const result& r, const text_options& o = {}) no
   if (run.late.matters(run.seconds)) return objection::late_start;
   if (share_of(r.other_worlds, run.location_seconds) >= least_mpi_time) return objection::other_worlds;
   if (share_of(r.files, run.location_seconds) > 1 - least_efficiency) return objection::files;
-  if (share_of(r.asleep, run.location_seconds) > 1 - least_efficiency) return objection::asleep;
+  if (sleeps_unevenly(r)) return objection::asleep;
   if (share_of(r.outside, run.location_seconds) > 1 - least_efficiency) return objection::outside;
+  if (frequent_locks(r).matter()) return objection::too_often;
   if (run.locations > 1 && !(r.ledger.efficiency.parallel >= least_efficiency))
     return r.ledger.efficiency.parallel > 0 ? objection::efficiency : objection::not_explained;
   return objection::none;
@@ -140,8 +146,11 @@ inline const char* instead_words(objection o) noexcept {
     case objection::late_start: return " within the run, which begins when MPI_Init returns.";
     case objection::other_worlds: return ": ranks wait for processes of another world, not for each other.";
     case objection::files: return ": the ranks hardly wait for each other, but for files.";
-    case objection::asleep: return ": the threads hardly wait for each other, but sleep or yield the processor.";
+    case objection::asleep:
+      return base::ranks_are_threads() ? ": the threads hardly wait for each other, but sleep or yield the processor."
+                                       : ": the ranks hardly wait for each other, but sleep or wait for something outside MPI.";
     case objection::outside: return ": the threads hardly wait for each other, but for something else.";
+    case objection::too_often: return ": each wait is short, but there are many of them.";
     case objection::efficiency:
       return base::ranks_are_threads() ? ": the threads hardly wait, but the run is not efficient."
                                        : ": the ranks hardly wait, but the run is not efficient.";
@@ -193,16 +202,19 @@ inline std::string late_start_words(const result& r) {
 inline std::string time_words(const result& r, const mpi_time& t, const char* what) {
   const double share = share_of(t, r.run.location_seconds);
   if (share < least_mpi_time) return {};
-  return base::joined({base::percent(share), " of ", base::rank_time(), " (", base::duration(t.seconds), ") ", what, ": ",
-                       calls_text(t.calls)});
+  return base::joined({base::percent(share), " of ", base::rank_time(), " (", base::duration(t.seconds), ") ", what,
+                       t.calls.empty() ? "" : ": ", calls_text(t.calls)});
 }
 inline std::string files_words(const result& r) { return time_words(r, r.files, "is input and output"); }
 /// It may also be a loop that waits.
 inline std::string asleep_words(const result& r) {
-  return time_words(r, r.asleep, "is asleep or yields the processor, which counts as code");
+  if (r.run.threads_only) return time_words(r, r.asleep, "is asleep or yields the processor, which counts as code");
+  if (share_of(r.asleep, r.run.location_seconds) <= 1 - least_efficiency) return {};
+  return time_words(r, r.asleep, "is asleep or blocked outside MPI, which counts as code");
 }
 inline std::string outside_words(const result& r) {
-  return time_words(r, r.outside, "waits for input, signals or processes, or until a time limit, which no thread ended");
+  return time_words(r, r.outside,
+                    "waits for input, signals or processes, or until a time limit; what ended that is not observed");
 }
 inline std::string other_worlds_words(const result& r) {
   return time_words(
@@ -220,7 +232,8 @@ inline const char* explained_whole(const run_facts& run) noexcept {
 inline std::string transfer_words(const result& r) {
   const explain::efficiencies& e = r.ledger.efficiency;
   if (r.run.threads_only || !(e.parallel > 0)) return {};
-  double share = 1 - ranges_of(e, r.not_understood, r.ledger.seconds).transfer.most;
+  double share =
+      1 - ranges_of(e, r.not_understood, r.ledger.seconds).transfer.most - share_of(r.other_worlds, r.run.location_seconds);
   if (r.run.location_seconds > 0) share -= r.not_understood.sharing.seconds / r.run.location_seconds;
   if (share <= 1 - least_efficiency) return {};
   std::string call;
@@ -320,11 +333,14 @@ inline std::string sentence(const result& r, const verdict_entry& v) {
                             : v.problem.empty() ? "about"
                                                 : predicted_words(r);
   const bool partly = r.run.partly_explained();
+  const bool sleeps = v.asleep >= rules::least_asleep;
   return base::joined(
       {v.claim, " would shorten the run by ", differ ? low : bound, differ ? " to " : " ", differ || at_most ? high : low,
        differ && v.at_least ? " or more" : "", partly ? " of the " : " of ", base::duration(r.run.explained_seconds(), 2),
        partly ? " that are explained" : "",
-       differ && !shares_processors(r) ? " (more ranks than processors: copies at the same time may take longer)" : ""});
+       differ && !shares_processors(r) ? " (more ranks than processors: copies at the same time may take longer)" : "",
+       sleeps ? "; " : "", sleeps ? base::percent(v.asleep) : std::string(),
+       sleeps ? " of that code was spent asleep or blocked" : ""});
 }
 
 /// From this share of rank time on, something makes ranks wait, known or not.

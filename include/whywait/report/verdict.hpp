@@ -40,6 +40,7 @@ struct verdict_entry : named_block {
   bool after = false, before = false;  ///< about all unmarked code after a call, before one
   std::string root;           ///< of the rule's finding
   core::stable_key piece = 0;  ///< the block, or the longest of those that it joins
+  double asleep = 0;  ///< the part of the time in the code in which that thread was asleep or blocked; 0: not known
   double excess_seconds = 0;  ///< by the virtual clocks: the time of the rank in the block above the mean
 };
 
@@ -88,8 +89,8 @@ inline bool is_other_remedy(const rules::finding& f) noexcept {
 /// of the threads is another remedy. `least`: seconds that a verdict saves. `known`: what the best one about a cause saves, beside
 /// which a pattern has to save far more. `covering`: findings whose root, a rank, has a verdict of its own.
 inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings,
-                         const explain::outcome& found, double run, bool of_pattern, double least, double known,
-                         const base::vector<rules::finding>& covering = {}) {
+                         const rules::evaluation& said, const explain::outcome& found, double run, bool of_pattern,
+                         double least, double known, const base::vector<rules::finding>& covering = {}) {
   const auto covered = [&](const rules::finding& f) {  // a part of what is wrong with a rank, or with a block
     const core::stable_key top = top_block(f, found);
     const auto same = [&](const verdict_entry& v) {
@@ -118,6 +119,8 @@ inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<ru
     v.saving_seconds = std::min(f.saving, run);
     v.claim = f.verdict;
     v.root = f.root;
+    const rules::evaluation::most_code* const most = is_in_turn(f) ? said.most_in(top_block(f, found)) : nullptr;
+    if (most != nullptr) v.asleep = most->asleep;
     v.predicted = f.predicted;
     v.of_pattern = of_pattern;
     all.push_back(std::move(v));
@@ -146,7 +149,7 @@ inline bool rule_replaces(const explain::balance_answer& b, const explain::outco
 /// the others run there.
 inline bool computes_more(const explain::balance_answer& b, const rules::evaluation& said) noexcept {
   const std::int64_t excess_ns = b.most_ns - b.sum_ns / std::max(1, b.among);
-  return !base::any_of(said.whole, [&](const rules::evaluation::whole_time& w) {
+  return !base::any_of(said.code, [&](const rules::evaluation::most_code& w) {
     return w.rank == b.rank && w.thread == b.thread && 2 * w.above_mean_ns < excess_ns;
   });
 }
@@ -299,8 +302,9 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     if ((b.after || b.before) && !computes_more(b, said)) continue;
     v.saving_seconds = (in_turn && !b.moves) || ranks_in_turn ? even : saving;
     const bool progress = rules::delays_progress(b.piece, found);
+    const rules::evaluation::most_code* const of_most = said.most_in(b.piece);
     v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && !(progress && divided) &&
-                  !rules::may_wait_for_disk(b.piece, found) && v.saving_seconds <= saving;
+                  !(of_most != nullptr && of_most->sleeps) && v.saving_seconds <= saving;
     v.excess_seconds = base::seconds_of(std::min(b.most_ns - b.sum_ns / b.among, said.most_divided_ns));
     // Which of several pieces of code get more work is not known: perhaps others than those that hold up messages.
     const bool by_choice = b.pieces > 1 && !divided && 4 * saving < 3 * v.excess_seconds;
@@ -312,6 +316,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                              : b.before     ? "the code before " + base::brief_call_text(v.where)
                              : b.pieces > 1 ? "unmarked code, above all " + between_text(v)
                                             : "the code " + between_text(v);
+    if (of_most != nullptr) v.asleep = of_most->asleep;
     const bool one_other = other_threads(b) == 1;
     const bool of_ranks =
         further_threads(b) != 0 && !base::ranks_are_threads();  // which the other threads of one rank cannot save
@@ -349,9 +354,9 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     }
   }
   const auto add = [&](base::vector<verdict_entry>& to, bool of_pattern, double least, double known) {
-    add_verdicts(to, said.problems, found, run, of_pattern, least, known);
+    add_verdicts(to, said.problems, said, found, run, of_pattern, least, known);
     for (const rules::wait_advice& w : said.waits)
-      add_verdicts(to, w.list, found, run, of_pattern, least, known, said.problems);
+      add_verdicts(to, w.list, said, found, run, of_pattern, least, known, said.problems);
   };
   const auto order = [](base::vector<verdict_entry>& list) {
     base::small_stable_sort(list,

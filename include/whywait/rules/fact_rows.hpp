@@ -13,6 +13,7 @@
 #include <whywait/rules/change_words.hpp>
 #include <whywait/rules/earlier_sends.hpp>
 #include <whywait/rules/event_store.hpp>
+#include <whywait/rules/held_up.hpp>
 #include <whywait/rules/next_barrier.hpp>
 #include <whywait/rules/path_blocks.hpp>
 #include <whywait/rules/place_columns.hpp>
@@ -262,7 +263,7 @@ class fact_maker {
     avoidable = std::max(std::min(avoidable, bounds_.by_order(e.why)), balanced_ns);
     w.time("balanced", balanced_ns).time("most_divided", bounds_.by_division());
     w.time("most_even", bounds_.by_balance() != INT64_MAX ? bounds_.by_balance() : 0);
-    w.time("avoidable", avoidable).set("ranks", ranks_).set("threads", threads_in(e));
+    w.time("avoidable", avoidable).set("ranks", ranks_).set("locations", found_.locations).set("threads", threads_in(e));
     w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));
     // Without facts about the program it may work before its sends.
     w.set("sends_after_work",
@@ -273,30 +274,28 @@ class fact_maker {
     const std::string guilty = late_text(e), waiting = waiting_text(e);
     w.set("late_others", guilty == waiting ? "one another" : guilty);
     const auto begun_late = [&](const auto& b) { return b.even && b.piece == terms[0]->block; };
-    const change_words& words = handed_on && within_ranks(e.why)                        ? handed_to_threads_words
-                                : handed_on                                             ? handed_on_words
-                                : marked_wait                                           ? marked_wait_words
-                                : used > 0 && base::any_of(found_.balances, begun_late) ? begun_late_words
-                                                                                        : uneven_words;
-    w.set("because", words.verdict(blocks));
-    w.set("spread", words.advice(blocks, within_ranks(e.why) ? "threads" : base::rank_nouns()));
+    const code_use* const use = !terms.empty() && program_.code != nullptr ? program_.code->find(terms[0]->block) : nullptr;
+    const bool begins_late = used > 0 && base::any_of(found_.balances, begun_late),
+               rests = use != nullptr && use->asleep() >= 0.5;
+    const change_words& words = handed_on     ? (within_ranks(e.why) ? handed_to_threads_words : handed_on_words)
+                                : marked_wait ? marked_wait_words
+                                : begins_late ? begun_late_words
+                                              : (rests ? sleeping_words : uneven_words);
+    const std::string held = &words == &begun_late_words ? held_up_text(e, late_rank, found_, names_) : std::string();
+    w.set("because", words.verdict(blocks, held));
+    w.set("spread", words.advice(blocks, within_ranks(e.why) ? "threads" : base::rank_nouns(), held));
     w.set("late_ranks", guilty).set("late_ranks_count", late_count).set("late_rank", late_rank);
-    w.set("waiting_ranks", waiting)
-        .set("waiting_ranks_count", waiting_count)
-        .set("late_share", ratio(most, causing))
-        .set("in_turn", in_turn(e.causers, e.waiters));
+    w.set("waiting_ranks", waiting).set("waiting_ranks_count", waiting_count);
+    w.set("late_share", ratio(most, causing)).set("in_turn", in_turn(e.causers, e.waiters));
     if (!terms.empty() && terms[0]->total_ns > 0) {
       const explain::residual_term& top = *terms[0];
       w.set("top", names[0]).set("top_kind", kinds[0]).time("top_duration", top.total_ns);
       w.time("top_more", top.visits_ns).time("top_slower", top.speed_ns).set("top_each", each(top));
-      w.time("top_inherited", top.inherited_ns)
-          .set("top_share", ratio(top.total_ns, positive))
-          .set("top_ratio", speed_ratio(top))
-          .set("top_branch", detail::branch_in(top, terms, names))
-          .set("top_here", ratio(top.causer_ns - top.waiter_ns, top.total_ns));
+      w.time("top_inherited", top.inherited_ns).set("top_share", ratio(top.total_ns, positive));
+      w.set("top_ratio", speed_ratio(top)).set("top_branch", detail::branch_in(top, terms, names));
+      w.set("top_here", ratio(top.causer_ns - top.waiter_ns, top.total_ns));
       const bool work = top.causer_work > 0 && top.waiter_work > 0;
       w.set("top_late_amount", work ? top.causer_work : top.causer_visits);
-      const code_use* const use = program_.code != nullptr ? program_.code->find(top.block) : nullptr;
       const std::int64_t users = use != nullptr ? use->ranks : 0;
       const std::int64_t among = std::string_view(kinds[0]) == "between" ? users : std::max(ranks_, users);
       code_spread spread;
@@ -304,18 +303,19 @@ class fact_maker {
       w.set("lead", spread.lead).set("excess", spread.excess).set("code_rank", spread.rank).set("top_place", places[0]);
       w.set("code_thread", base::rank_text(spread.rank, spread.thread));
       w.set("code_nouns", users > ranks_ || spread.thread != 0 ? "threads" : base::rank_nouns());
+      const double asleep = use != nullptr ? use->asleep() : 0;
+      w.set("code_asleep", asleep).set("code_slept", use != nullptr ? asleep * seconds(use->most_ns) : 0);
       w.set("code_ranks", users).set("code_ratio", spread.ratio).set("longer_share", path_.longer(use));
       w.set("code_processors", use != nullptr ? use->most_processors : 0);
-      const bool others = program_.other_programs;
       w.time("code_delay", spread.delay_ns).set("own_at_least", bounds_.own_processors_save_more());
-      w.time("own_processors", others ? bounds_.by_own_processors() : bounds_.by_processors());
+      w.time("own_processors", program_.other_programs ? bounds_.by_own_processors() : bounds_.by_processors());
       w.time("code_system", spread.more_system_ns).set("code_faults", spread.more_faults);
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
       w.time("above_mean", above_mean(top, spread, longest_waiter)).time("above_others", spread.above_others_ns);
       // Where processors were shared, or maybe a disk, `above_mean` is a bound.
       const explain::balance_answer* const even = balance_predicted(top, spread) ? balance_of(top) : nullptr;
-      w.set("balance_predicted", even != nullptr && even->saving_ns <= program_.most_divided_ns &&
-                                     !program_.shared_processors && !may_wait_for_disk(top.block, found_));
+      w.set("balance_predicted",
+            even != nullptr && even->saving_ns <= program_.most_divided_ns && !program_.shared_processors && !use->sleeps());
       w.set("balance_moves", even != nullptr && (even->moves || delays_progress(top.block, found_)));
       w.set("balance_whole", even != nullptr && even->block == explain::unmarked_key());
       set_earlier_sends(w, found_, names_, program_, e, top.block);

@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/core/stable_key.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -112,13 +113,22 @@ struct evaluation {
   base::vector<std::string> messages;  ///< run-time errors of rules, ready to print
   processor_noise noise;
   std::int64_t most_divided_ns = INT64_MAX;  ///< program_facts::most_divided_ns
-  /// Time of a rank in all code, above the mean of all ranks.
-  struct whole_time {
+  /// The thread with the most time in a block.
+  struct most_code {
+    core::stable_key block;
     std::int32_t rank;
     std::int32_t thread;
-    std::int64_t above_mean_ns;
+    std::int64_t above_mean_ns;  ///< its time in all code, above the mean of all ranks
+    double asleep;  ///< code_use::asleep
+    bool sleeps;  ///< code_use::sleeps
   };
-  base::pod_vector<whole_time> whole;  ///< of the ranks that take longest in some block
+  base::pod_vector<most_code> code;  ///< sorted by block
+
+  const most_code* most_in(core::stable_key block) const noexcept {
+    for (const most_code& c : code)
+      if (c.block == block) return &c;
+    return nullptr;
+  }
 };
 
 }  // namespace rules

@@ -11,6 +11,7 @@
 #include <whywait/explain/code_readings.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/walk.hpp>
+#include <whywait/rules/change_words.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -83,6 +84,7 @@ struct code_use {
   core::code_counts counts{}, most_counts{};
   std::int64_t most_delay_ns = 0;  ///< of all its own code: ready to run without a processor
   std::int64_t most_polls_ns = 0;  ///< its time between two polls of one call
+  std::int64_t most_asleep_ns = 0;  ///< in all its code: asleep or blocked
   std::int64_t second_ns = 0;  ///< time of the thread with the second most
   std::int64_t ran_ns = 0, most_ran_ns = 0;  ///< with a processor, as far as that was counted
   std::int64_t threads = 0, most_threads = 0;  ///< that had the ranks, one after the other
@@ -101,6 +103,7 @@ struct code_use {
       most_ran_ns = o.most_ran_ns;
       most_threads = o.most_threads;
       most_polls_ns = o.most_polls_ns;
+      most_asleep_ns = o.most_asleep_ns;
       most_processors = o.most_processors;
       most_rank = o.most_rank;
       most_thread = o.most_thread;
@@ -123,6 +126,25 @@ struct code_use {
     if (others < 1 || other_ranks < 1 || most_threads * other_ranks <= others) return excess;
     const double each = static_cast<double>(ran_ns - most_ran_ns) / static_cast<double>(others);  // of another thread
     return std::min(excess, most_ran_ns - static_cast<std::int64_t>(each * static_cast<double>(most_threads)));
+  }
+
+  /// The part of its time (0 to 1) in which the thread with the most was asleep or blocked; 0 where most of it was not counted, and of
+  /// code in which all count units of work, which may sleep as well.
+  double asleep() const noexcept {
+    const std::int64_t read_ns = most_counts[core::code_count::read_ns];
+    if (read_ns <= 0 || 2 * read_ns < most_ns || counting_ranks == ranks) return 0;
+    return static_cast<double>(most_counts[core::code_count::blocked_ns]) / static_cast<double>(read_ns);
+  }
+  /// Whether less work, or another division of it, may change nothing: that thread sleeps for a good part of the time, or for most of
+  /// what it takes longer than the others, or in other code for half of what evening it out saves, as up to
+  /// the next tick of a clock.
+  bool sleeps() const noexcept {
+    const std::int64_t others = std::max(1, ranks - 1);
+    const auto longer_ns = [others](std::int64_t most, std::int64_t all) { return most - (all - most) / others; };
+    constexpr auto what = core::code_count::blocked_ns;
+    const std::int64_t more_ns = longer_ns(most_ns, ns), evened_ns = most_ns - ns / std::max(1, ranks);
+    return asleep() >= least_asleep || (asleep() > 0 && 2 * longer_ns(most_counts[what], counts[what]) >= more_ns) ||
+           (evened_ns > 0 && 2 * (most_asleep_ns - most_counts[what]) >= evened_ns);
   }
 };
 static_assert(std::is_trivially_copyable<code_use>::value, "sent between ranks as bytes");
@@ -283,6 +305,7 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
       u.most_delay_ns = threads > 0 ? whole.ns - ran_ns : main ? processor.own_delay_ns : 0;
       u.counts = u.most_counts = c.counts;
       u.most_polls_ns = c.polls_ns;
+      u.most_asleep_ns = whole.counts[core::code_count::blocked_ns];
       u.most_processors = processor.processors;
       u.ran_ns = u.most_ran_ns = ran_ns_of(c);
       u.threads = u.most_threads = std::max<std::int64_t>(1, threads);

@@ -134,18 +134,6 @@ class saving_bounds {
   std::int64_t ranks_;
 };
 
-/// Whether threads wait because one of them takes longer in a block mostly because it sleeps there, in a program that uses files: what it
-/// waits for may be a disk that all ranks share, so that dividing the block may save nothing.
-[[gnu::noinline]] inline bool may_wait_for_disk(core::stable_key block, const explain::outcome& found) noexcept {
-  constexpr std::int64_t least_bytes = 1 << 20;
-  for (const explain::explanation& e : found.waits)
-    for (const explain::residual_term& t : e.residual)
-      if (t.block == block && 2 * t.total_ns >= e.wait_ns && found.file_bytes >= least_bytes && t.speed_ns > 0 &&
-          2 * explain::parts_of(t, e.counts, found.fault_ns).blocked_ns >= t.speed_ns)
-        return true;
-  return false;
-}
-
 /// Whether ranks wait until another one calls MPI again, which runs this code meanwhile: divided, its parts call MPI at other times.
 [[gnu::noinline]] inline bool delays_progress(core::stable_key block, const explain::outcome& found) noexcept {
   for (const explain::explanation& e : found.waits)

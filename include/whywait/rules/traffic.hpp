@@ -343,7 +343,7 @@ inline void add_uses(event_store& store, const base::pod_vector<site_use>& uses,
              static_cast<double>(u.batched_ns) / 1e9 *
                  (u.batched > 0 ? static_cast<double>(u.batched + u.runs) / static_cast<double>(u.batched) : 0))
         .set("batched_transfer", each * static_cast<double>(u.batched + u.runs))
-        .set("messages_per_batch", u.runs > 0 ? static_cast<double>(u.batched + u.runs) / static_cast<double>(u.runs) : 0.0)
+        .set("messages_per_batch", (u.batched + u.runs + u.runs / 2) / std::max<std::int64_t>(1, u.runs))
         .actions(place);
   }
 }

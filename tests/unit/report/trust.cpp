@@ -105,6 +105,18 @@ TEST_CASE("what holding a lock shorter saves is not known where locks are handed
   CHECK(reports::lock_words(r).empty());
 }
 
+TEST_CASE("threads that wait for each other all the time are not fine, however short each wait is") {
+  reports::result r = fine();
+  r.run.threads_only = true;
+  REQUIRE(reports::first_objection(r) == objection::none);
+  r.run.short_waits = 600000;  // in 10 s
+  r.run.short_wait_seconds = 0.3;
+  CHECK(reports::first_objection(r) == objection::too_often);
+  CHECK(contains(reports::instead_words(objection::too_often), "each wait is short, but there are many of them"));
+  r.run.short_waits = 400000;
+  CHECK(reports::first_objection(r) == objection::none);
+}
+
 TEST_CASE("threads that mostly sleep are not fine, and the report says where they sleep") {
   reports::result r = fine();
   CHECK_FALSE(contains(reports::detail::quiet_words(r, {}), "reading a variable in a loop"));
@@ -142,7 +154,7 @@ TEST_CASE("threads that mostly wait for something outside are not fine, and the 
   where.name = "read in evaluate (app.cpp:12)";
   r.outside.calls.push_back({where, 5, r.outside.seconds, 0});
   CHECK(judge(r) == objection::outside);
-  CHECK(contains(reports::text_of(r), "until a time limit, which no thread ended: "));
+  CHECK(contains(reports::text_of(r), "until a time limit; what ended that is not observed: "));
   CHECK(contains(reports::json_of(r), "\"outside\": {"));
 }
 
@@ -221,6 +233,52 @@ TEST_CASE("waits of ranks with time that is not understood are not exact") {
   r.not_understood.ranks[0].seconds = 0.1;
   reports::weaken(r);
   CHECK(r.waits[0].quality == "bounded");
+}
+
+TEST_CASE("work between polls is not known, so that no smaller imbalance of the rest is a verdict") {
+  const auto verdicts = [](double saving, const char* problem, double between) {
+    reports::result r = fine();
+    r.verdict.emplace_back();
+    r.verdict[0].saving_seconds = saving;
+    r.verdict[0].problem = problem;
+    r.not_understood.between_polls_seconds = between * static_cast<double>(r.run.ranks);
+    reports::weaken(r);
+    return r.verdict.size();
+  };
+  CHECK(verdicts(0.2, "", 0.2) == 0);
+  CHECK(verdicts(0.2, "", 0.19) == 1);
+  CHECK(verdicts(0.2, "", 0) == 1);
+  CHECK(verdicts(0.2, "wait_for_progress", 0.2) == 1);
+}
+
+TEST_CASE("ranks that sleep outside MPI: that is said, and the run is not called fine") {
+  reports::result r = fine();
+  r.run.threads_only = false;
+  REQUIRE(reports::first_objection(r) == objection::none);
+  r.asleep.seconds = 0.09 * r.run.location_seconds;
+  CHECK(reports::asleep_words(r) == "");
+  CHECK(reports::first_objection(r) == objection::none);
+  r.asleep.seconds = 0.35 * r.run.location_seconds;
+  for (std::int32_t rank = 0; rank != 3; ++rank) r.asleep.ranks.push_back({rank, 0, 0.35 * r.run.seconds});
+  CHECK(reports::first_objection(r) == objection::none);  // all alike, as with a rate limit
+  r.asleep.ranks[1].seconds = 0.24 * r.run.seconds;
+  CHECK(contains(reports::asleep_words(r), "35 % of rank time ("));
+  CHECK(contains(reports::asleep_words(r), "is asleep or blocked outside MPI, which counts as code"));
+  CHECK(reports::first_objection(r) == objection::asleep);
+  CHECK(contains(reports::instead_words(objection::asleep), "the ranks hardly wait for each other, but sleep"));
+}
+
+TEST_CASE("what waits for another world is not transfer") {
+  reports::result r = fine();
+  r.run.threads_only = false;
+  r.not_understood = {};
+  r.ledger.efficiency.parallel = r.ledger.efficiency.transfer = 0.6;
+  r.ledger.efficiency.load_balance = r.ledger.efficiency.serialisation = r.ledger.efficiency.communication = 1;
+  CHECK(contains(reports::transfer_words(r), "40 % of the run"));
+  r.other_worlds.seconds = 0.29 * r.run.location_seconds;
+  CHECK(contains(reports::transfer_words(r), "11 % of the run"));
+  r.other_worlds.seconds = 0.31 * r.run.location_seconds;
+  CHECK(reports::transfer_words(r) == "");
 }
 
 TEST_CASE("polls that are all that is not understood are named as calls and as polls") {

@@ -421,44 +421,34 @@ TEST_CASE("threads that are awaited to their end have a verdict beside serial co
   CHECK(problems("wait_at_barrier", 4.6) == "wait_at_barrier balance ");
 }
 
-TEST_CASE("where ranks wait for progress or maybe for a disk, the clocks only know a bound") {
-  const auto sentence_with = [](explain::pattern why, std::int32_t among, std::int64_t file_bytes, std::int64_t blocked_ns) {
+TEST_CASE("where ranks wait for progress, or sleep in the code, the clocks only know a bound") {
+  const auto sentence_with = [](explain::pattern why, std::int32_t among, bool sleeps, double asleep) {
     explain::explanation waits = late_sender();  // above all for compute_interior
     waits.why = why;
-    explain::residual_term* top = &waits.residual[0];
-    for (explain::residual_term& t : waits.residual)
-      if (t.total_ns > top->total_ns) top = &t;
-    top->causer_visits = top->waiter_visits = 100;
-    top->causer_ns = 3 * second;
-    top->waiter_ns = second;
-    top->speed_ns = 3 * second;
-    explain::counted_block counted;
-    counted.block = top->block;
-    counted.causer_ns = top->causer_ns;
-    counted.waiter_ns = top->waiter_ns;
-    for (auto* const side : {&counted.counts.causer, &counted.counts.waiter}) {
-      const std::int64_t all_ns = side == &counted.counts.causer ? top->causer_ns : top->waiter_ns;
-      (*side)[whywait::core::code_count::read_ns] = all_ns;
-      (*side)[whywait::core::code_count::blocked_ns] = side == &counted.counts.causer ? blocked_ns : 0;
-      (*side)[whywait::core::code_count::ran_ns] = all_ns - (*side)[whywait::core::code_count::blocked_ns];
-    }
-    waits.counts.push_back(counted);
     explain::outcome found = outcome({waits}, 8, 10 * second);
     found.total_ns = 10 * second;
-    found.file_bytes = file_bytes;
     found.balances = {balance_of(compute, 3, among == 8 ? 8 : 1, 6, among == 8 ? 20 : 6, 1.5)};
     found.balances[0].among = 8;
+    rules::evaluation said;
+    said.code = {{compute + 1, 2, 0, 0, 0.9, true}, {compute, 3, 0, 5 * second, asleep, sleeps}};
     reports::run_facts run = facts();
     run.seconds = 10;
-    const std::string all = first_sentence(reports::assemble(found, names(), run, {}));
-    return all.substr(std::min(all.size(), all.find(" by ")));
+    return first_sentence(reports::assemble(found, names(), run, said));
   };
-  constexpr std::int64_t much = 1 << 20;
-  CHECK(sentence_with(explain::pattern::late_sender, 8, much, 0) == " by about 1.5 s of 10 s");
-  CHECK(sentence_with(explain::pattern::late_sender, 8, much, 2 * second) == " by up to 1.5 s of 10 s");
-  CHECK(sentence_with(explain::pattern::late_sender, 8, much - 1, 2 * second) == " by about 1.5 s of 10 s");
-  CHECK(sentence_with(explain::pattern::wait_for_progress, 8, 0, 0) == " by at least 1.5 s of 10 s");
-  CHECK(sentence_with(explain::pattern::wait_for_progress, 1, 0, 0) == " by up to 1.5 s of 10 s");
+  const auto ends = [](const std::string& all, const std::string& end) {
+    return all.size() >= end.size() && all.compare(all.size() - end.size(), end.size(), end) == 0;
+  };
+  CHECK(ends(sentence_with(explain::pattern::late_sender, 8, false, 0), " by about 1.5 s of 10 s"));
+  CHECK(ends(sentence_with(explain::pattern::late_sender, 8, false, 0.09),
+             " in compute_interior (halo.cpp:88): balancing it would shorten the run by about 1.5 s of 10 s"));
+  CHECK(ends(sentence_with(explain::pattern::late_sender, 8, true, 0.05),  // most of what one rank takes longer
+             " in compute_interior (halo.cpp:88): balancing it would shorten the run by up to 1.5 s of 10 s"));
+  CHECK(ends(
+      sentence_with(explain::pattern::late_sender, 8, true, 0.6),
+      " in compute_interior (halo.cpp:88): balancing it would shorten the run by up to 1.5 s of 10 s; 60 % of that code was "
+      "spent asleep or blocked"));
+  CHECK(ends(sentence_with(explain::pattern::wait_for_progress, 8, false, 0), " by at least 1.5 s of 10 s"));
+  CHECK(ends(sentence_with(explain::pattern::wait_for_progress, 1, false, 0), " by up to 1.5 s of 10 s"));
 }
 
 TEST_CASE("what the clocks predict beside time that is not understood is a lower bound") {
@@ -735,14 +725,14 @@ TEST_CASE("code after a call that one rank alone passes is no verdict if the ran
   b.unmarked = b.after = true;
   rules::evaluation said;
   for (const double above : {2.7, 2.5}) {
-    said.whole.clear();
-    said.whole.push_back({3, 0, static_cast<std::int64_t>(above * second)});
+    said.code.clear();
+    said.code.push_back({compute, 3, 0, static_cast<std::int64_t>(above * second), 0, false});
     CHECK(with({b}, said).verdict.size() == (above > 2.6 ? 1 : 0));
   }
   b.after = false;
   b.before = true;
   CHECK(with({b}, said).verdict.size() == 0);
-  said.whole[0].above_mean_ns = 3 * second;
+  said.code[0].above_mean_ns = 3 * second;
   CHECK(first_sentence(with({b}, said)).find(" of the code before MPI_") != std::string::npos);
 }
 

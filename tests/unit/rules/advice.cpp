@@ -829,6 +829,82 @@ TEST_CASE("sends that come after the same work move together, with what that sav
   CHECK_FALSE(contains(sample::evaluate(o).waits[0].list[0].advice, "call MPI_Send"));
 }
 
+TEST_CASE("code that begins late on a rank names the wait for a message that held it up") {
+  auto late = late_sender(), held = late_sender();  // ranks 1 to 3 wait for rank 0, which had waited for rank 1
+  held.why = pattern::wait_for_progress;
+  held.operation = sample::send;
+  held.cause = sample::waitall;
+  held.causers = {{1, 0, 2000 * sample::ms}};
+  const auto because = [&](std::int32_t rank, std::int64_t ms, bool even) {
+    held.waiters = {{rank, 0, ms * sample::ms}};
+    auto o = sample::outcome({late, held});
+    o.balances.emplace_back();
+    o.balances[0].piece = o.balances[0].block = sample::compute;
+    o.balances[0].even = even;
+    const auto e = sample::evaluate(
+        o, "declare problem for late_sender parameters (name = \"probe\", description = w.because, duration = w.duration);");
+    return sample::find(e.waits[0].list, "probe")->description;
+  };
+  const std::string begun = " because of compute_interior, which begins late there";
+  CHECK(because(0, 667, true) == begun + ", because rank 0 waited in MPI_Send (halo.cpp:131) for rank 1: beginning it sooner");
+  CHECK(because(0, 300, true) == begun + ": beginning it sooner");  // each rank waits for 667 ms
+  CHECK(because(2, 667, true) == begun + ": beginning it sooner");  // another rank
+  CHECK(because(0, 667, false) == " because of compute_interior: evening that out");
+  held.why = pattern::wait_at_barrier;
+  CHECK(because(0, 667, true) == begun + ": beginning it sooner");
+}
+
+TEST_CASE("code that mostly sleeps: what it waits for comes first, and what balancing it saves is a bound") {
+  const auto evaluate = [](std::int64_t asleep_ms, std::int64_t read_ms, std::int64_t work = 0) {
+    rules::code_table code;
+    for (int rank = 0; rank != 4; ++rank) {
+      base::pod_vector<rules::rank_code> own = {{sample::compute, (rank == 2 ? 4000 : 1000) * sample::ms, 900, work}};
+      own[0].counts[core::code_count::read_ns] = read_ms * own[0].ns / 4000 / sample::ms * sample::ms;
+      own[0].counts[core::code_count::blocked_ns] = rank == 2 ? asleep_ms * sample::ms : 0;
+      code.merge(rules::code_of(rank, own));
+    }
+    const rules::code_use* const use = code.find(sample::compute);
+    CHECK(use->sleeps() == (use->asleep() >= 0.1 || (use->asleep() > 0 && 2 * asleep_ms >= 3000)));
+    if (work != 0) CHECK(use->asleep() == 0);
+    auto o = sample::outcome({late_sender()});
+    o.balances.emplace_back();
+    o.balances[0].piece = o.balances[0].block = sample::compute;
+    o.balances[0].saving_ns = 500 * sample::ms;
+    o.balances[0].rank = 2;
+    rules::program_facts program;
+    program.code = &code;
+    const auto e = rules::evaluate(sample::knowledge(), o, 4, sample::names(), program,
+                                   [](rules::event_store&, rules::trouble&, auto&) {});
+    return e.waits[0].list.at(0);
+  };
+  const rules::finding awake = evaluate(0, 4000), asleep = evaluate(3000, 4000), unread = evaluate(900, 1900);
+  CHECK(awake.problem == "uneven_work");
+  CHECK(awake.predicted);
+  CHECK(contains(awake.advice, "if it is the same work on all ranks"));
+  CHECK(asleep.problem == "uneven_work");
+  CHECK_FALSE(asleep.predicted);
+  CHECK(contains(asleep.advice, "find what rank 2 waits for there, asleep or blocked for 75 % of the time"));
+  CHECK(contains(asleep.advice, "; or give some of compute_interior on rank 2 to the other ranks"));
+  CHECK(unread.predicted);  // less than half of the time was read
+  CHECK_FALSE(contains(evaluate(3000, 4000, 100).advice, "asleep"));  // units of work are counted
+}
+
+TEST_CASE("what a rank sleeps elsewhere may absorb what evening out its code saves") {
+  const auto use = [](std::int64_t elsewhere_ms) {
+    base::pod_vector<rules::rank_code> own = {{sample::compute, 3000 * sample::ms, 900, 0},
+                                              {sample::update, 5000 * sample::ms, 900, 0}};
+    for (rules::rank_code& c : own) c.counts[core::code_count::read_ns] = c.ns;
+    own[1].counts[core::code_count::blocked_ns] = elsewhere_ms * sample::ms;
+    rules::code_table code = rules::code_of(1, own);
+    code.merge(rules::code_of(2, {{sample::compute, 1000 * sample::ms, 900, 0}}));
+    return *code.find(sample::compute);
+  };
+  CHECK(use(499).asleep() == 0);
+  CHECK_FALSE(use(499).sleeps());
+  CHECK(use(500).sleeps());  // evened out, the rank computes for 1 s less
+  CHECK(use(500).most_asleep_ns == 500 * sample::ms);
+}
+
 TEST_CASE("rules see no top block in a wait to which no block contributed") {
   const std::string rule = "declare problem for wait when top = '' parameters (name = \"no_top\", duration = duration);";
   const auto found = [&rule](std::int64_t slower_ms) {

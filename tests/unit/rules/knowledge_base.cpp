@@ -592,6 +592,47 @@ TEST_CASE("messages that hand on waits probably depend on the work ahead of them
   }
 }
 
+TEST_CASE("nonblocking sends ahead of the work leave in calls of MPI_Test in it") {
+  for (const bool nonblocking : {false, true}) {
+    const scenario s = {"send_after_work", [&](rules::event_store& store, rules::trouble&, bool) {
+                          wait_fact(store, "late_sender")
+                              .set("lead", "even")
+                              .set("nonblocking", nonblocking)
+                              .set("top", "compute_interior")
+                              .set("top_kind", "region")
+                              .set("earlier_share", 0.2)
+                              .set("earlier_saving", 0.2)
+                              .set("earlier_in_turn", 0.5)
+                              .set("earlier_ranks", "ranks 0-3")
+                              .set("earlier_sends", "MPI_Isend (halo.cpp:131)");
+                        }};
+    const rules::findings found = run(built_in(), s, false);
+    const rules::finding* const f = sample::find(found.list, "send_after_work");
+    REQUIRE(f != nullptr);
+    CHECK((f->verdict.find("ahead of it and MPI_Test in it, if the") != std::string::npos) == nonblocking);
+    CHECK((f->verdict.find("ahead of it, if the messages do not depend on it,") != std::string::npos) == !nonblocking);
+    CHECK((f->advice.find(" and MPI_Test now and then in it, if the messages") != std::string::npos) == nonblocking);
+  }
+}
+
+TEST_CASE("where ranks have further threads, each thread needs a processor") {
+  for (const int locations : {4, 8}) {
+    const scenario s = {"few_processors", [locations](rules::event_store& store, rules::trouble&, bool) {
+                          rules::row_writer(store, "run")
+                              .set("ranks", 4)
+                              .set("locations", locations)
+                              .set("duration", 10.0)
+                              .set("location_time", 40.0)
+                              .set("own_processors", 3.0);
+                        }};
+    const rules::findings found = run(built_in(), s, false);
+    const rules::finding* const f = sample::find(found.list, "few_processors");
+    REQUIRE(f != nullptr);
+    CHECK((f->verdict.find("giving each thread one of its own") != std::string::npos) == (locations == 8));
+    CHECK((f->advice.find("start no more threads than processors") != std::string::npos) == (locations == 8));
+  }
+}
+
 TEST_CASE("a rank that is to join a collective call earlier needs its nonblocking form, not only MPI_Test") {
   for (const char* const call : {"MPI_Scatter", "MPI_Send", "MPI_Ssend", "MPI_Recv"}) {
     const scenario s = {"wait_for_progress", [&](rules::event_store& store, rules::trouble&, bool) {
@@ -757,6 +798,33 @@ TEST_CASE("threads that have no task left wait for the code of tasks, wherever t
     CAPTURE(c.cause);
     CHECK((f != nullptr ? f->saving : 0) == doctest::Approx(c.saving));
     CHECK(sample::find(found.list, "single_work") == nullptr);
+  }
+}
+
+TEST_CASE("a rank that answers only between two polls is to poll more often") {
+  for (const char* turns : {"MPI_Recv (a.cpp:1) and MPI_Iprobe (a.cpp:2)", "MPI_Recv (a.cpp:1) and MPI_Recv (a.cpp:2)"}) {
+    const scenario s = {"no_overlap", [turns](rules::event_store& store, rules::trouble&, bool) {
+                          wait_fact(store, "late_sender").set("turns", turns).set("turns_saving", 0.5);
+                        }};
+    const rules::findings found = run(built_in(), s, false);
+    const rules::finding* const f = sample::find(found.list, "no_overlap");
+    REQUIRE(f != nullptr);
+    CHECK((f->advice.find("poll more often in that code") == 0) == (std::string(turns).find("Iprobe") != std::string::npos));
+  }
+}
+
+TEST_CASE("making the code of threads shorter that others wait for saves at most what processors are idle") {
+  for (const char* pattern : {"latch", "semaphore", "future", "condition_variable", "join"}) {
+    for (const double idle : {0.0, 0.25, 0.75}) {
+      const scenario s = {pattern, [&](rules::event_store& store, rules::trouble&, bool) {
+                            wait_fact(store, pattern).set("most_divided", idle).set("avoidable", 0.5);
+                          }};
+      const rules::findings found = run(built_in(), s, false);
+      const rules::finding* const f = sample::find(found.list, pattern);
+      CAPTURE(pattern);
+      REQUIRE(f != nullptr);
+      CHECK(f->saving == doctest::Approx(idle == 0.25 ? 0.25 : 0.5));
+    }
   }
 }
 

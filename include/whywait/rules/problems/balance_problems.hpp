@@ -14,7 +14,7 @@ inline const char* balance() noexcept {
 declare composite event uneven member ( wait as w )
   when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting'
        and not (w.pattern = 'thread_barrier' and w.threads > 1 and w.top_waiting_amount = 0 and w.top_kind != 'between')
-  parameters ( over_all = max(w.shorter, w.above_mean * w.ranks / max(1, w.ranks - 1)),
+  parameters ( owner = if(w.locations > w.ranks, "thread", "rank"), over_all = max(w.shorter, w.above_mean * w.ranks / max(1, w.ranks - 1)),
                as_fast = if(w.lead = 'one' and not w.balance_moves, min(w.above_others, over_all), 0 s) );
 declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.excess = 'both' or w.excess = 'work' or w.excess = 'unknown' parameters (
   name = "uneven_work",
@@ -26,7 +26,7 @@ declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.e
                      if(w.excess = 'both', " ({w.units_ratio} times the units of work, and each takes longer).",
                      if(w.excess = 'work', " (with as many visits, of more instructions each).",
                      if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer)."))))),
-  advice = if(w.excess = 'unknown', "if it is the same work on all {w.code_nouns} (WHYWAIT_WORK would tell), find what makes it slower there" + if(as_fast > w.above_mean, ", which saves up to {as_fast}", "") + "; else ", "")
+  advice = if(w.code_asleep >= 10 %, "find what {w.code_thread} waits for there, asleep or blocked for {percent(w.code_asleep)} of the time, which saves up to {min(over_all, w.code_slept)}; or ", if(w.excess = 'unknown', "if it is the same work on all {w.code_nouns} (WHYWAIT_WORK would tell), find what makes it slower there" + if(as_fast > w.above_mean, ", which saves up to {as_fast}", "") + "; else ", ""))
            + if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " on {w.code_thread} to " + if(w.code_ranks = 2 and w.ranks = 2, "the other one", "the other {w.code_nouns}") + ": balance it by cost, not by count",
               "balance " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " over the {w.code_nouns}, by cost and not by count"),
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves );
@@ -64,9 +64,9 @@ declare problem for uneven when w.excess = 'shared' parameters (
   root = "processors",
   description = "{w.code_thread} was ready to run for {w.code_delay} without a processor, so that {w.top} took {w.code_ratio} times as
                  long as on the others" + if(w.code_processors > 0, "; it may use {plural(w.code_processors, 'processor', 'processors')}.", "."),
-  verdict = if(w.own_processors > w.code_delay, "ranks were ready to run without a processor: giving each rank one of its own",
-               "{w.code_thread} was ready to run for {w.code_delay} without a processor: giving each rank one of its own"),
-  advice = "give each rank a processor of its own: start fewer ranks on this machine, check the binding, stop what else runs there",
+  verdict = if(w.own_processors > w.code_delay, "ranks were ready to run without a processor: giving each {owner} one of its own",
+               "{w.code_thread} was ready to run for {w.code_delay} without a processor: giving each {owner} one of its own"),
+  advice = "give each {owner} a processor of its own: start fewer {owner}s on this machine, check the binding, stop what else runs there",
   duration = max(w.duration, w.own_processors), saving = max(w.above_mean * w.ranks / max(1, w.ranks - 1), w.own_processors),
   predicted = w.own_at_least, at_least = w.own_at_least );
 
@@ -98,8 +98,8 @@ declare problem for run when own_processors >= 10 % * duration and own_processor
   name = "few_processors",
   root = "processors",
   description = "All ranks were ready to run without a processor now and then, for " + if(own_at_least, "at least", "up to") + " {own_processors} of the run.",
-  verdict = "ranks were ready to run without a processor: giving each rank one of its own",
-  advice = "give each rank a processor of its own: check the binding, start no more ranks than processors, stop what else runs there",
+  verdict = "ranks were ready to run without a processor: giving each " + if(locations > ranks, "thread", "rank") + " one of its own",
+  advice = "give each " + if(locations > ranks, "thread", "rank") + " a processor of its own: check the binding, start no more " + if(locations > ranks, "threads", "ranks") + " than processors, stop what else runs there",
   duration = min(own_processors * ranks, location_time), saving = own_processors, predicted = own_at_least, at_least = own_at_least );
 
 # All ranks alike spend time in the kernel, so that none is late. A fault for each page of memory comes with its first use; more of them are
@@ -162,6 +162,7 @@ declare problem for varying_block when w.top_here >= 50 % and w.top_waiting_amou
                  about as much time in it." + if(w.above_mean < w.noise, " They were ready to run without a processor for as long, which may be the reason.", ""),
   verdict = if(w.above_mean < w.noise, "", if(w.late_share < 60 %, "{w.late_ranks}", "{w.waiting_ranks}") + " are late in turn, by how long {w.top} takes: evening it out"),
   advice = if(w.above_mean < w.noise, "give each rank a processor of its own, or measure where nothing else runs; if it stays, ", "")
+            + if(w.code_asleep >= 10 %, "find what is waited for in that code, asleep or blocked for {percent(w.code_asleep)} of the time (a lock of the system, a file, a device); else ", "")
             + if(w.top_kind = 'between', "even out that code", "even out {w.top}") + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})") + " from visit to visit; or let
             a rank go on without the late one: " + if(w.threads > 1, "", "receive later, do more work between two messages, or ") + "synchronise less often",
   duration = max(w.duration, w.above_mean), saving = w.above_mean );

@@ -44,9 +44,9 @@ declare problem for send_after_work parameters (
   description = "{w.earlier_ranks} waited for messages that are sent only after {w.top}: {w.earlier_sends}.",
   verdict = if(w.earlier_saving < w.noise, "", "{w.earlier_ranks} waited for messages that are sent only after {w.top}"
             + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
-            + ": calling {w.earlier_sends} ahead of it, " + if(in_parts, "or after each part of it if the messages depend on it,", "if the messages do not depend on it,")),
-  advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + " if the messages do not depend on it" + if(in_parts, ", else after each part of it", "")
-           + if(w.nonblocking, " (large ones may leave only while both ranks are inside MPI)", ", with MPI_Isend where MPI_Send waits for the receiver")
+            + ": calling {w.earlier_sends} ahead of it" + if(w.nonblocking, " and MPI_Test in it, ", ", ") + if(in_parts, "or after each part of it if the messages depend on it,", "if the messages do not depend on it,")),
+  advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + if(w.nonblocking, " and MPI_Test now and then in it,", "") + " if the messages do not depend on it" + if(in_parts, ", else after each part of it", "")
+           + if(w.nonblocking, " (all but small ones leave only while both ranks are inside MPI)", ", with MPI_Isend where MPI_Send waits for the receiver")
            + if(w.longer_share >= 50 %, "; or even out that code from visit to visit, which would save up to {w.above_mean}", ""),
   duration = w.duration, saving = w.earlier_saving, predicted = not w.nonblocking );
 
@@ -56,8 +56,8 @@ declare problem for late_receiver parameters (
   description = "The send ({w.operation}) had to wait until the receive was posted ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for the receive of {w.late_others} ({w.cause})"
             + if(w.blocks_count > 0, ", which comes after {w.blocks}", if(w.top_kind = 'call', ", which comes after {w.top}", "")) + ": posting it earlier"
-            + if(w.nonblocking, "", ", or MPI_Isend,"),
-  advice = if(w.blocks_count > 0, "post the receive ({w.cause}) before {w.blocks}, or ",
+            + if(w.nonblocking, "", " and MPI_Test meanwhile, or MPI_Isend,"),
+  advice = if(w.blocks_count > 0, "post the receive ({w.cause}) before {w.blocks} and call MPI_Test in it, or ",
            if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", "post the receive ({w.cause}) earlier, or "))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}", "send with MPI_Isend and wait for it after other work"),
   duration = w.duration,

@@ -51,7 +51,7 @@ declare problem for condition_variable parameters (
   advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or divide it among more threads, or ", "notify earlier, or ")
            + "give {w.waiting_ranks} other work meanwhile",
   duration = w.duration,
-  saving = if(w.code_ranks >= 2 and w.most_divided > 0 s, min(w.avoidable, w.most_divided), w.avoidable) );  # they use the processors already
+  saving = if(w.most_divided > 0 s, min(w.avoidable, w.most_divided), w.avoidable) );  # they use the processors already
 
 # Two threads, or groups of ranks, that hand something to and fro, and hardly ever work at the same time.
 declare composite event turns member ( wait as w ) when w.turns_saving > 0 s and not starts_with(w.operation_call, 'omp ');
@@ -61,7 +61,8 @@ declare problem for turns parameters (
   root = "{w.turns}",
   description = "{w.waiting_ranks} and {w.late_others} wait for each other, in {w.operation} and {w.turns_other}.",
   verdict = "{w.waiting_ranks} and {w.late_others} wait for each other, in {w.operation} and {w.turns_other}: letting both work at once, if they can,",
-  advice = "unless each needs the last result of the other, give {w.waiting_ranks} and {w.late_others} a second buffer or "
+  advice = if(contains(w.turns, 'MPI_Iprobe') or contains(w.turns, 'MPI_Improbe'), "poll more often in that code, or in a thread of its own; or ", "")
+           + "unless each needs the last result of the other, give {w.waiting_ranks} and {w.late_others} a second buffer or "
            + if(w.pattern = 'late_sender', "a second message on the way", "a longer queue") + ", so that both work at the same time",
   duration = w.duration,
   saving = w.turns_saving );
@@ -186,7 +187,7 @@ declare problem for latch parameters (
   advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or divide it among more threads, or ", "call {w.cause} earlier, or ")
            + "give {w.waiting_ranks} other work ahead of {w.operation}",
   duration = w.duration,
-  saving = w.avoidable );
+  saving = if(w.most_divided > 0 s, min(w.avoidable, w.most_divided), w.avoidable) );
 
 declare composite event semaphore member ( wait as w ) when w.pattern = 'semaphore';
 declare problem for semaphore parameters (
@@ -196,7 +197,7 @@ declare problem for semaphore parameters (
   advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or divide it among more threads, or ", "release the semaphore earlier, or ")
            + "give {w.waiting_ranks} other work ahead of {w.operation}",
   duration = w.duration,
-  saving = w.avoidable );
+  saving = if(w.most_divided > 0 s, min(w.avoidable, w.most_divided), w.avoidable) );
 
 declare composite event future member ( wait as w ) when w.pattern = 'future';
 declare problem for future parameters (
@@ -206,7 +207,7 @@ declare problem for future parameters (
   advice = if(w.blocks_count > 0, "make {w.blocks} shorter, or start it earlier, or ", "start it earlier, or ")
            + "give {w.waiting_ranks} other work ahead of {w.operation}",
   duration = w.duration,
-  saving = w.avoidable );
+  saving = if(w.most_divided > 0 s, min(w.avoidable, w.most_divided), w.avoidable) );
 
 # If most of the wait is inherited, the joined thread waited itself: advice for that wait shortens this one.
 declare composite event join member ( wait as w ) when w.pattern = 'join' and 2 * w.top_inherited <= w.top_duration
@@ -218,7 +219,7 @@ declare problem for join parameters (
   advice = if(w.blocks_count > 0, "let {w.waiting_ranks} do a part of {w.blocks}", "let {w.waiting_ranks} also work")
            + " before waiting, or divide it among more threads",
   duration = w.duration,
-  saving = if(all > 1, max(w.avoidable * (1 - 1 / all), w.balanced), w.avoidable) );
+  saving = min(if(w.most_divided > 0 s, w.most_divided, w.avoidable), if(all > 1, max(w.avoidable * (1 - 1 / all), w.balanced), w.avoidable)) );
 )rules";
 }
 

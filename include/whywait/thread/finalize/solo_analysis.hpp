@@ -203,7 +203,6 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   base::names names = names_here.names_of(known);
   names.clear_needless_callers();
   found.fault_ns = finalize::cost_of_fault_ns();
-  found.file_bytes = finalize::file_bytes_of_process();
   rules::evaluation advice = finalize::advise(registry.config.rules, found, names, std::move(contributions), false, false,
                                               sharing, facts, most_divided_ns(found, used));
   reports::result result = reports::assemble(found, names, std::move(facts), advice);
