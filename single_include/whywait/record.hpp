@@ -3146,6 +3146,40 @@ struct code_source {
 
 #endif
 
+// ---- whywait/core/processor_set.hpp
+#ifndef WHYWAIT_CORE_PROCESSOR_SET_HPP
+#define WHYWAIT_CORE_PROCESSOR_SET_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// The processors that some threads may use, by their numbers below 1,024. Zeroed memory is the empty set.
+struct processor_set {
+  uint64_t bits[16];
+
+  /// Adds those of one thread of this process, by its number in the kernel; 0: of the caller. Any thread may call it. One system
+  /// call; adds nothing if the kernel refuses.
+  void add(pid_t thread) noexcept {
+    uint64_t own[16] = {};
+    if (sched_getaffinity(thread, sizeof own, reinterpret_cast<cpu_set_t*>(own)) != 0) return;
+    for (size_t i = 0; i != 16; ++i)
+      if (own[i] != 0) __atomic_fetch_or(&bits[i], own[i], __ATOMIC_RELAXED);
+  }
+  /// How many there are.
+  int32_t size() const noexcept {
+    int32_t n = 0;
+    for (const uint64_t& b : bits) n += __builtin_popcountll(__atomic_load_n(&b, __ATOMIC_RELAXED));
+    return n;
+  }
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/core/setting_table.hpp
 #ifndef WHYWAIT_CORE_SETTING_TABLE_HPP
 #define WHYWAIT_CORE_SETTING_TABLE_HPP
@@ -3611,6 +3645,7 @@ struct registry {
       ///< run (record::run_facts); null after fork
   const threads::slow_calls* thread_calls;  ///< the slow paths of thread primitives; null: they are not recorded
   interposed_objects interposed;
+  processor_set processors;  ///< of threads that have ended
   code_source* sources;  ///< code that the compiler counts, newest first; the list only grows at its head
   uint32_t code_numbers;  ///< how many block numbers, from site_table::capacity on, they have taken
   clock_source clock;  ///< what all of its modules read
@@ -3672,8 +3707,9 @@ __attribute__((visibility("hidden"))) inline void end_of_thread(void* location) 
   timespec used;
   if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0)
     ended->processor_ns += static_cast<uint64_t>(used.tv_sec) * 1000000000u + static_cast<uint64_t>(used.tv_nsec);
-  __atomic_store_n(&ended->finished, 1u, __ATOMIC_RELEASE);
   registry& own = *whywait_v0_module.shared;
+  own.processors.add(0);
+  __atomic_store_n(&ended->finished, 1u, __ATOMIC_RELEASE);
   if (own.end_location != nullptr) own.end_location(own, *ended);
 }
 

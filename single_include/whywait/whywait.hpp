@@ -1852,6 +1852,40 @@ __attribute__((constructor(101), visibility("hidden"))) inline void attach_this_
 
 #endif
 
+// ---- whywait/core/processor_set.hpp
+#ifndef WHYWAIT_CORE_PROCESSOR_SET_HPP
+#define WHYWAIT_CORE_PROCESSOR_SET_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// The processors that some threads may use, by their numbers below 1,024. Zeroed memory is the empty set.
+struct processor_set {
+  uint64_t bits[16];
+
+  /// Adds those of one thread of this process, by its number in the kernel; 0: of the caller. Any thread may call it. One system
+  /// call; adds nothing if the kernel refuses.
+  void add(pid_t thread) noexcept {
+    uint64_t own[16] = {};
+    if (sched_getaffinity(thread, sizeof own, reinterpret_cast<cpu_set_t*>(own)) != 0) return;
+    for (size_t i = 0; i != 16; ++i)
+      if (own[i] != 0) __atomic_fetch_or(&bits[i], own[i], __ATOMIC_RELAXED);
+  }
+  /// How many there are.
+  int32_t size() const noexcept {
+    int32_t n = 0;
+    for (const uint64_t& b : bits) n += __builtin_popcountll(__atomic_load_n(&b, __ATOMIC_RELAXED));
+    return n;
+  }
+};
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/core/setting_table.hpp
 #ifndef WHYWAIT_CORE_SETTING_TABLE_HPP
 #define WHYWAIT_CORE_SETTING_TABLE_HPP
@@ -2334,6 +2368,7 @@ struct registry {
       ///< run (record::run_facts); null after fork
   const threads::slow_calls* thread_calls;  ///< the slow paths of thread primitives; null: they are not recorded
   interposed_objects interposed;
+  processor_set processors;  ///< of threads that have ended
   code_source* sources;  ///< code that the compiler counts, newest first; the list only grows at its head
   uint32_t code_numbers;  ///< how many block numbers, from site_table::capacity on, they have taken
   clock_source clock;  ///< what all of its modules read
@@ -2395,8 +2430,9 @@ __attribute__((visibility("hidden"))) inline void end_of_thread(void* location) 
   timespec used;
   if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0)
     ended->processor_ns += static_cast<uint64_t>(used.tv_sec) * 1000000000u + static_cast<uint64_t>(used.tv_nsec);
-  __atomic_store_n(&ended->finished, 1u, __ATOMIC_RELEASE);
   registry& own = *whywait_v0_module.shared;
+  own.processors.add(0);
+  __atomic_store_n(&ended->finished, 1u, __ATOMIC_RELEASE);
   if (own.end_location != nullptr) own.end_location(own, *ended);
 }
 
@@ -35474,6 +35510,1045 @@ inline base::vector<std::string> call_lines(const place& p, std::size_t width, c
 
 #endif
 
+// ---- whywait/explain/thread_parts.hpp
+#ifndef WHYWAIT_EXPLAIN_THREAD_PARTS_HPP
+#define WHYWAIT_EXPLAIN_THREAD_PARTS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// An instant inside the code of a location at which its path is needed although it left no record there.
+struct thread_anchor {
+  std::uint64_t ticks = 0;
+  std::uint32_t before = 0;    ///< the record of the location that follows
+  std::uint32_t cut = none;    ///< in the cuts of `observer`, with what the location had done by then; none: divided by time
+  std::uint16_t location = 0;
+  std::uint16_t observer = 0;
+
+  static constexpr std::uint32_t none = 0xffffffffu;
+};
+
+/// A part of a wait for threads: from `begin` until `need` for one record of another location, then up to the next part in the
+/// primitive itself.
+struct thread_part {
+  std::uint64_t begin = 0, need = 0;  ///< clock ticks
+  std::uint32_t record = 0;           ///< the wait
+  std::uint32_t causer = 0;           ///< the record that ended this part
+  std::uint32_t base = none;          ///< where the causer was when the part began: number of an anchor, or of its record,
+  std::uint16_t location = 0;
+  std::uint16_t causer_location = 0;
+  bool caused = false;                ///< false: nothing is known about what ended it
+  bool causer_is_anchor = false;      ///< `causer` is the number of an anchor
+  bool base_is_record = false;
+  bool bounded = false;
+  bool overtaken = false;  ///< the holder came after the thread had begun to wait
+
+  static constexpr std::uint32_t none = 0xffffffffu;
+};
+
+/// Divides the waits for threads of one process among those that caused them (docs/method.md 1.6).
+///
+///  * A wait for a lock is cut where the lock was handed on: each holder gets the part in which it held it. Releases name the
+///    release before them, so that the chain is read backwards from the end of the wait.
+///  * A wait for a notification ends with it; what follows is a wait for the lock.
+///  * Other waits end at the one record that they name.
+class thread_parts {
+ public:
+  /// All locations of a process. Borrowed.
+  explicit thread_parts(const base::pod_vector<const core::location_history*>& locations) : locations_(&locations) {}
+
+  /// Walks all records once, and for each wait the releases during it.
+  void find() {
+    for (std::uint16_t l = 0; l != locations_->size(); ++l) list_notifications(l);
+    match_notifications();
+    for (std::uint16_t l = 0; l != locations_->size(); ++l) {
+      const core::location_history& here = *(*locations_)[l];
+      std::uint64_t cut = 0;
+      for (std::uint64_t i = here.carried; i != here.records.size(); ++i) {
+        const core::sync_record& r = here.records[i];
+        if (core::role_of(r.call) != core::call_role::thread_wait) continue;
+        while (cut < here.cuts.size() && here.cuts[cut].waiter < i) ++cut;
+        const bool has_cut = cut < here.cuts.size() && here.cuts[cut].waiter == i;
+        add_wait(l, static_cast<std::uint32_t>(i), r, has_cut ? static_cast<std::uint32_t>(cut) : thread_anchor::none);
+      }
+    }
+  }
+
+  /// The first record that begins at or after an instant.
+  static std::uint32_t first_after(const core::location_history& here, std::uint64_t ticks) {
+    std::uint64_t low = 0, high = here.records.size();
+    while (low != high) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      if (here.records[middle].begin < ticks) low = middle + 1;
+      else high = middle;
+    }
+    return static_cast<std::uint32_t>(low);
+  }
+
+  /// By location, then record, then begin.
+  base::pod_vector<thread_part> parts;
+  base::pod_vector<thread_anchor> anchors;  ///< each once per part that needs it
+
+ private:
+  static constexpr std::uint32_t most_holders = 32;
+  static constexpr std::uint32_t most_steps = 64;  ///< back along a chain of records that name the one before
+
+  struct notification {
+    std::uint64_t object, ticks;
+    std::uint32_t record;
+    std::uint16_t location;
+    bool all, used;
+  };
+  struct notified {
+    std::uint64_t object, begin, end;
+    std::uint32_t record;
+    std::uint32_t by;  ///< index in notifications_, or none
+    std::uint16_t location;
+  };
+
+  const core::sync_record& record(std::uint16_t l, std::uint64_t i) const { return (*locations_)[l]->records[i]; }
+  bool exists(std::uint32_t l, std::uint64_t i) const { return l < locations_->size() && i < (*locations_)[l]->records.size(); }
+  static std::uint64_t end_of(const core::sync_record& r) noexcept { return r.begin + r.duration; }
+
+  void list_notifications(std::uint16_t l) {
+    const core::location_history& here = *(*locations_)[l];
+    for (std::uint64_t i = here.carried; i != here.records.size(); ++i) {
+      const core::sync_record& r = here.records[i];
+      if (!core::is_of_threads(r.call)) continue;
+      const core::thread_op op = core::action_of(r.call).op;
+      const auto at = static_cast<std::uint32_t>(i);
+      if (op == core::thread_op::notify_one || op == core::thread_op::notify_all)
+        notifications_.push_back({r.bytes, r.begin, at, l, op == core::thread_op::notify_all, false});
+      else if (op == core::thread_op::await_notify)
+        notified_.push_back({r.bytes, r.begin, end_of(r), at, thread_part::none, l});
+    }
+  }
+
+  // Waiters are woken in the order in which they came: the first to return belongs to the first notification that it can have
+  // seen and that woke no other.
+  void match_notifications() {
+    small_stable_sort(notifications_, [](const notification& a, const notification& b) {
+      return a.object != b.object ? a.object < b.object : a.ticks < b.ticks;
+    });
+    small_stable_sort(notified_, [](const notified& a, const notified& b) {
+      return a.object != b.object ? a.object < b.object : a.end < b.end;
+    });
+    std::size_t first = 0;
+    for (notified& w : notified_) {
+      if (record(w.location, w.record).has(core::thread_flag::timed_out)) continue;
+      while (first != notifications_.size() && notifications_[first].object < w.object) ++first;
+      for (std::size_t n = lower(first, w.object, w.begin); n != notifications_.size(); ++n) {
+        notification& by = notifications_[n];
+        if (by.object != w.object || by.ticks > w.end) break;
+        if (by.used && !by.all) continue;
+        by.used = true;
+        w.by = static_cast<std::uint32_t>(n);
+        break;
+      }
+    }
+    small_stable_sort(notified_, [](const notified& a, const notified& b) {
+      return a.location != b.location ? a.location < b.location : a.record < b.record;
+    });
+  }
+  std::size_t lower(std::size_t first, std::uint64_t object, std::uint64_t ticks) const {
+    const notification* const begin = notifications_.data();
+    return static_cast<std::size_t>(
+        std::lower_bound(begin + first, begin + notifications_.size(), ticks,
+                         [object](const notification& n, std::uint64_t t) { return n.object == object && n.ticks < t; }) -
+        begin);
+  }
+
+  void add_wait(std::uint16_t l, std::uint32_t i, const core::sync_record& r, std::uint32_t cut) {
+    switch (core::action_of(r.call).op) {
+      case core::thread_op::take:
+      case core::thread_op::take_shared: return add_lock_wait(l, i, r, r.begin, cut, thread_part::none);
+      case core::thread_op::await_notify: {
+        std::uint32_t by = thread_part::none;
+        while (next_notified_ != notified_.size() &&
+               (notified_[next_notified_].location < l ||
+                (notified_[next_notified_].location == l && notified_[next_notified_].record < i)))
+          ++next_notified_;
+        if (next_notified_ != notified_.size() && notified_[next_notified_].location == l &&
+            notified_[next_notified_].record == i)
+          by = notified_[next_notified_].by;
+        if (by == thread_part::none) return add_uncaused(l, i, r);
+        const notification& n = notifications_[by];
+        add_direct(l, i, r.begin, n.ticks, n.location, n.record);
+        return add_lock_wait(l, i, r, n.ticks, thread_anchor::none, by);
+      }
+      default: add_event_wait(l, i, r);
+    }
+  }
+
+  // An event that followed the end of the wait may have replaced the one that ended it, which it names.
+  void add_event_wait(std::uint16_t l, std::uint32_t i, const core::sync_record& r) {
+    const core::sync_record* names = &r;
+    for (std::uint32_t step = 0; step != most_steps && names->has(core::thread_flag::caused); ++step) {
+      const std::uint32_t location = names->completed_by, number = names->completion;
+      if (!exists(location, number)) break;
+      const core::sync_record& cause = record(static_cast<std::uint16_t>(location), number);
+      const bool ends = core::role_of(cause.call) == core::call_role::thread_event ||
+                        (core::is_of_threads(cause.call) && core::action_of(cause.call).op == core::thread_op::meet);
+      if (!ends || (step != 0 && cause.bytes != r.bytes)) break;
+      if (cause.begin <= end_of(r)) return add_direct(l, i, r.begin, cause.begin, static_cast<std::uint16_t>(location), number);
+      names = &cause;
+    }
+    add_uncaused(l, i, r);
+  }
+
+  thread_part& add_part(std::uint16_t l, std::uint32_t i, std::uint64_t begin, std::uint64_t need) {
+    parts.emplace_back();
+    thread_part& p = parts.back();
+    p.location = l;
+    p.record = i;
+    p.begin = begin;
+    p.need = need;
+    return p;
+  }
+  void add_uncaused(std::uint16_t l, std::uint32_t i, const core::sync_record& r) { add_part(l, i, r.begin, end_of(r)); }
+  void add_direct(std::uint16_t l, std::uint32_t i, std::uint64_t begin, std::uint64_t need, std::uint16_t location,
+                  std::uint32_t causer) {
+    thread_part& p = add_part(l, i, begin, need);
+    p.caused = true;
+    p.causer_location = location;
+    p.causer = causer;
+  }
+
+  struct hold {
+    std::uint32_t record;
+    std::uint16_t location;
+  };
+
+  static bool take_one(std::uint32_t& budget) noexcept {
+    if (budget == 0) return false;
+    --budget;
+    return true;
+  }
+
+  // `begin`: when the lock was wanted. `notified_by`: the notification that was waited for before, else none.
+  void add_lock_wait(std::uint16_t l, std::uint32_t i, const core::sync_record& r, std::uint64_t begin, std::uint32_t cut,
+                     std::uint32_t notified_by) {
+    const bool known = notified_by != thread_part::none;
+    holds_.clear();
+    bool more = r.has(core::thread_flag::caused) && !r.has(core::thread_flag::timed_out);
+    std::uint32_t next = r.completion, location = r.completed_by;
+    std::uint64_t until = end_of(r);
+    for (std::uint32_t step = 0; more && exists(location, next); ++step) {
+      if (holds_.size() >= most_holders && !take_one(more_holders_)) break;
+      if (step >= most_steps && !take_one(more_steps_)) break;
+      const core::sync_record& release = record(static_cast<std::uint16_t>(location), next);
+      if (!core::is_of_threads(release.call)) break;
+      const core::thread_op op = core::action_of(release.call).op;
+      if (op != core::thread_op::release && op != core::thread_op::release_shared) break;
+      if (!known && release.bytes != r.bytes) break;
+      if (release.begin <= begin) break;
+      if (release.begin <= until) {  // else of a reader beside this one
+        holds_.push_back({next, static_cast<std::uint16_t>(location)});
+        until = release.begin;
+      }
+      more = release.has(core::thread_flag::caused);
+      next = release.completion;
+      location = release.completed_by;
+    }
+    if (holds_.empty()) {
+      if (!known) add_without_release(l, i, r, cut);
+      return;
+    }
+    std::uint64_t start = begin;
+    for (std::size_t h = holds_.size(); h-- != 0;)
+      start = add_hold(l, i, r, start, holds_[h], start == begin ? cut : thread_anchor::none,
+                       start == begin ? notified_by : thread_part::none);
+  }
+
+  // A wait without any release: it timed out, and the holder that was seen at its begin may still have held the lock at its end.
+  void add_without_release(std::uint16_t l, std::uint32_t i, const core::sync_record& r, std::uint32_t cut) {
+    add_uncaused(l, i, r);
+    if (!r.has(core::thread_flag::timed_out) || cut == thread_anchor::none) return;
+    const core::thread_cut& c = (*locations_)[l]->cuts[cut];
+    if (!exists(c.location, 0)) return;
+    const core::location_history& holder = *(*locations_)[c.location];
+    const std::uint32_t before = first_after(holder, r.begin), after = first_after(holder, end_of(r));
+    if (after == 0 || after == holder.records.size()) return;
+    for (std::uint32_t k = before == 0 ? 0 : before - 1; k != after; ++k)
+      if (end_of(holder.records[k]) > r.begin) return;  // it did something else
+    thread_part& p = parts.back();
+    p.caused = p.causer_is_anchor = p.bounded = true;
+    p.causer_location = c.location;
+    const bool exact = is_exact(c, holder, before);
+    p.base = add_anchor({r.begin, before, exact ? cut : thread_anchor::none, c.location, l});
+    p.causer = add_anchor({end_of(r), after, thread_anchor::none, c.location, l});
+  }
+
+  // The part of one holder. Returns its end.
+  std::uint64_t add_hold(std::uint16_t l, std::uint32_t i, const core::sync_record& wait, std::uint64_t start, hold h,
+                         std::uint32_t cut, std::uint32_t notified_by) {
+    const core::location_history& holder = *(*locations_)[h.location];
+    const core::sync_record& release = holder.records[h.record];
+    const std::uint32_t taken = taken_by(holder, h.record, release);
+    std::uint64_t since = 0;
+    if (taken != thread_part::none) {
+      const core::sync_record& t = holder.records[taken];
+      since = t.duration == 0 ? t.begin : end_of(t);
+    }
+    const std::uint64_t begin = std::min(std::max(start, since), release.begin);
+    if (begin > start && start == wait.begin) add_part(l, i, start, start);  // the holder before is not known
+    const std::size_t index = parts.size();
+    add_direct(l, i, begin, release.begin, h.location, h.record);
+    thread_part& p = parts[index];
+    p.bounded = release.has(core::thread_flag::merged);
+    // One that took the lock at once while no thread waited left no record of that.
+    p.overtaken = core::is_read_write_lock(wait.call) && taken != thread_part::none && holder.records[taken].begin > wait.begin;
+    if (taken != thread_part::none && since >= start && since == begin) {  // it took the lock during the wait
+      if (holder.records[taken].duration == 0) {
+        p.base = taken;
+        p.base_is_record = true;
+      } else {
+        p.base = add_anchor({begin, taken + 1, thread_anchor::none, h.location, l});
+      }
+      return release.begin;
+    }
+    if (notified_by != thread_part::none && notifications_[notified_by].location == h.location) {
+      p.base = notifications_[notified_by].record;
+      p.base_is_record = true;
+      return release.begin;
+    }
+    const std::uint32_t before = first_after(holder, begin);
+    const bool seen = cut != thread_anchor::none && (*locations_)[l]->cuts[cut].location == h.location;
+    const bool inside = before != 0 && end_of(holder.records[before - 1]) > begin;
+    if (inside) {  // in a wait of its own: that begins the part
+      p.base = before - 1;
+      p.base_is_record = true;
+      p.bounded = true;
+      return release.begin;
+    }
+    const bool exact = seen && is_exact((*locations_)[l]->cuts[cut], holder, before);
+    p.bounded = p.bounded || !exact;
+    p.base = add_anchor({begin, before, exact ? cut : thread_anchor::none, h.location, l});
+    return release.begin;
+  }
+
+  std::uint32_t add_anchor(const thread_anchor& a) {
+    anchors.push_back(a);
+    return static_cast<std::uint32_t>(anchors.size() - 1);
+  }
+
+  // The record with which the holder took the lock that it gives up in a record, or none.
+  static std::uint32_t taken_by(const core::location_history& holder, std::uint32_t i, const core::sync_record& release) {
+    if (release.peer >= 0)
+      return static_cast<std::uint32_t>(release.peer) <= i ? i - static_cast<std::uint32_t>(release.peer) : thread_part::none;
+    if (core::action_of(release.call).op != core::thread_op::release_shared) return thread_part::none;
+    constexpr std::uint32_t farthest = 64;
+    for (std::uint32_t k = i; k-- != 0 && i - k <= farthest;) {
+      const core::sync_record& r = holder.records[k];
+      if (!core::is_of_threads(r.call) || r.bytes != release.bytes) continue;
+      return core::action_of(r.call).op == core::thread_op::take_shared ? k : thread_part::none;
+    }
+    return thread_part::none;
+  }
+
+  // Whether what was seen of the holder belongs to the segment before its record `before`.
+  static bool is_exact(const core::thread_cut& c, const core::location_history& holder, std::uint32_t before) {
+    if (c.whole == 0 || c.record != before) return false;
+    return c.segment == (before == 0 ? 0 : holder.records[before - 1].steps);
+  }
+
+  const base::pod_vector<const core::location_history*>* locations_;
+  base::pod_vector<notification> notifications_;
+  base::pod_vector<notified> notified_;
+  std::size_t next_notified_ = 0;
+  base::pod_vector<hold> holds_;  ///< of one wait, the last one first
+  // Beyond most_holders and most_steps of each wait, for all waits together: a writer may wait for thousands of readers, but memory
+  // and time stay bounded.
+  std::uint32_t more_holders_ = std::uint32_t{1} << 18, more_steps_ = std::uint32_t{1} << 24;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/explain/thread_book.hpp
+#ifndef WHYWAIT_EXPLAIN_THREAD_BOOK_HPP
+#define WHYWAIT_EXPLAIN_THREAD_BOOK_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+/// Rewrites the records of the locations of a process so that each wait for a thread names what the engine needs, in numbers of
+/// the new records:
+///
+///  * a wait is one record per part (thread_parts.hpp). With thread_flag::caused, `completion` and `completed_by` name the record
+///    whose beginning ended it. With thread_flag::based the causer's record `tag` is where the causer was when the part began: the
+///    part is explained by what it ran from there on;
+///  * anchors are records of the call `code` without duration, with the steps that the location had made by then;
+///  * the record of a thread's begin lasts from the end of the thread before it, whose location it uses;
+///  * a wait in which a thread is at the end is a record without a cause, up to `end`.
+///
+/// Numbers of completing records in other records are adapted. Owns what the views of the locations show afterwards.
+class thread_book {
+ public:
+  static constexpr std::uint32_t no_main = 0xffffffffu;
+
+  /// Whether there is anything to rewrite.
+  static bool needed(const base::pod_vector<core::location_history*>& locations) {
+    for (const core::location_history* const l : locations) {
+      if (l->open_wait != 0) return true;
+      for (std::uint64_t i = l->carried; i < l->records.size(); ++i)
+        if (core::is_of_threads(l->records[i].call)) return true;
+    }
+    return false;
+  }
+
+  /// `begin`, `end`: of the run, ticks. `main`: the location that is taken to have created threads of which that was not seen.
+  thread_book(const base::pod_vector<core::location_history*>& locations, std::uint64_t begin, std::uint64_t end,
+              std::uint32_t main)
+      : locations_(locations), begin_(begin), end_(end) {
+    for (core::location_history* const l : locations_) reading_.push_back(l);
+    thread_parts found(reading_);
+    found.find();
+    parts_.swap(found.parts);
+    anchors_.swap(found.anchors);
+    firsts_.resize(locations_.size(), thread_part::none);
+    for (std::uint32_t l = 0; l != locations_.size(); ++l) find_unseen_begin(l, main);
+    number_records();
+    written_.reserve(locations_.size());
+    std::size_t part = 0;
+    for (std::uint32_t l = 0; l != locations_.size(); ++l) write(l, part);
+  }
+  thread_book(const thread_book&) = delete;
+  thread_book& operator=(const thread_book&) = delete;
+
+  /// The new records of a location.
+  base::pod_vector<core::sync_record>& records_of(std::size_t location) noexcept { return written_[location]->records; }
+
+  /// Replaces the views of the locations.
+  void show() const noexcept {
+    for (std::size_t l = 0; l != locations_.size(); ++l) {
+      core::location_history& to = *locations_[l];
+      const written& w = *written_[l];
+      to.records = {&w.record_chunk, 63, w.records.size()};
+      to.steps = {&w.step_chunk, 63, w.steps.size()};
+      if (!w.order.empty()) to.order = {&w.order_chunk, 63, w.order.size()};
+      to.absent = w.absent;
+      to.open_steps = {};
+      to.open_wait = 0;
+      to.cuts = {};
+      to.cut_steps = {};
+    }
+  }
+
+ private:
+  struct written {
+    base::pod_vector<core::sync_record> records;
+    base::pod_vector<core::path_step> steps;
+    base::pod_vector<core::order_segment> order;
+    std::uint64_t absent = 0;
+    const core::sync_record* record_chunk = nullptr;
+    const core::path_step* step_chunk = nullptr;
+    const core::order_segment* order_chunk = nullptr;
+  };
+  struct numbers {
+    base::pod_vector<std::uint32_t> of_record;  ///< new number of each record's first part
+    std::uint32_t anchors_begin = 0, anchors_end = 0;  ///< of this location in `order_`
+  };
+
+  static std::uint64_t end_of(const core::sync_record& r) noexcept { return r.begin + r.duration; }
+  static bool begins_thread(const core::sync_record& r) noexcept {
+    return core::is_of_threads(r.call) && core::action_of(r.call).op == core::thread_op::begin;
+  }
+
+  // A thread whose creation was not seen was created by the main thread when it recorded its first event.
+  void find_unseen_begin(std::uint32_t l, std::uint32_t main) {
+    const core::location_history& here = *locations_[l];
+    if (l == main || main >= locations_.size() || here.opened <= begin_ || here.records.size() == here.carried) return;
+    const core::sync_record& first = here.records[here.carried];
+    if (here.carried != 0 || begins_thread(first)) return;
+    const core::location_history& creator = *locations_[main];
+    const std::uint64_t opened = std::min(here.opened, first.begin);
+    const std::uint32_t before = thread_parts::first_after(creator, opened);
+    if (before == creator.records.size()) return;
+    firsts_[l] = static_cast<std::uint32_t>(anchors_.size());
+    anchors_.push_back({opened, before, thread_anchor::none, static_cast<std::uint16_t>(main), static_cast<std::uint16_t>(l)});
+  }
+
+  // Anchors of one location in the order of time; those of one instant are one record.
+  void number_records() {
+    order_.resize(anchors_.size());
+    new_anchor_.resize(anchors_.size());
+    for (std::uint32_t a = 0; a != order_.size(); ++a) order_[a] = a;
+    small_stable_sort(order_, [this](std::uint32_t a, std::uint32_t b) {
+      const thread_anchor &x = anchors_[a], &y = anchors_[b];
+      if (x.location != y.location) return x.location < y.location;
+      if (x.before != y.before) return x.before < y.before;
+      if (x.ticks != y.ticks) return x.ticks < y.ticks;
+      return x.cut != thread_anchor::none && y.cut == thread_anchor::none;  // the exact one is the first
+    });
+    numbers_.resize(locations_.size());
+    std::size_t part = 0, anchor = 0;
+    for (std::uint32_t l = 0; l != locations_.size(); ++l) {
+      numbers& n = numbers_[l];
+      const std::uint64_t count = locations_[l]->records.size();
+      n.of_record.reserve(count);
+      n.anchors_begin = static_cast<std::uint32_t>(anchor);
+      std::uint32_t next = firsts_[l] != thread_part::none ? 1 : 0;
+      for (std::uint64_t i = 0; i <= count; ++i) {
+        std::uint64_t last = 0;
+        for (bool first = true; anchor != order_.size() && at(anchor).location == l && at(anchor).before == i; ++anchor) {
+          if (first || at(anchor).ticks != last) ++next;
+          first = false;
+          last = at(anchor).ticks;
+          new_anchor_[order_[anchor]] = next - 1;
+        }
+        if (i == count) break;
+        n.of_record.push_back(next);
+        std::uint32_t parts = 0;
+        for (; part != parts_.size() && parts_[part].location == l && parts_[part].record == i; ++part) ++parts;
+        next += std::max(parts, 1u);
+      }
+      n.anchors_end = static_cast<std::uint32_t>(anchor);
+    }
+  }
+  const thread_anchor& at(std::size_t place) const { return anchors_[order_[place]]; }
+
+  void write(std::uint32_t l, std::size_t& part) {
+    written_.push_back(std::make_unique<written>());
+    written& w = *written_.back();
+    const core::location_history& from = *locations_[l];
+    w.records.reserve(from.records.size());
+    w.steps.reserve(from.steps.size());
+    if (firsts_[l] != thread_part::none) add_begin(w, l);
+    std::size_t anchor = numbers_[l].anchors_begin;
+    std::uint64_t step = 0, order = 0;
+    for (std::uint64_t i = 0; i != from.records.size(); ++i) {
+      const core::sync_record& r = from.records[i];
+      const std::uint64_t steps_end =
+          std::max<std::uint64_t>(step, std::min<std::uint64_t>(i < from.carried ? step : r.steps, from.steps.size()));
+      write_segment(w, from, i, step, steps_end, anchor, numbers_[l].anchors_end);
+      step = steps_end;
+      for (; order < from.order.size() && from.order[order].record <= i; ++order) {
+        w.order.push_back(from.order[order]);
+        w.order.back().record = numbers_[l].of_record[from.order[order].record];
+      }
+      std::size_t last = part;
+      while (last != parts_.size() && parts_[last].location == l && parts_[last].record == i) ++last;
+      if (part == last) {
+        w.records.push_back(r);
+        adapt(w.records.back(), w.steps.size(), i < from.carried);
+      } else {
+        for (std::size_t p = part; p != last; ++p)
+          write_part(w, r, parts_[p], p == part, p + 1 == last ? end_of(r) : parts_[p + 1].begin);
+      }
+      part = last;
+    }
+    for (; step < from.steps.size(); ++step) w.steps.push_back(from.steps[step]);
+    for (std::uint64_t s = 0; s != from.open_steps.size(); ++s) w.steps.push_back(from.open_steps[s]);
+    if (from.open_wait != 0 && from.open_wait < end_) add_open_wait(w, from);
+    for (; order < from.order.size(); ++order) {
+      w.order.push_back(from.order[order]);
+      w.order.back().record = static_cast<std::uint32_t>(w.records.size());
+    }
+    w.record_chunk = w.records.data();
+    w.step_chunk = w.steps.data();
+    w.order_chunk = w.order.data();
+  }
+
+  void add_begin(written& w, std::uint32_t l) {
+    core::sync_record r{};
+    const thread_anchor& a = anchors_[firsts_[l]];
+    r.begin = begin_;
+    r.duration = a.ticks - begin_;
+    r.call = core::mpi_call::thread_begin;
+    r.peer = r.tag = -1;
+    r.completion = new_anchor_[firsts_[l]];
+    r.completed_by = a.location;
+    r.flags = core::thread_flag::caused | core::thread_flag::merged;
+    w.absent += r.duration;
+    w.records.push_back(r);
+  }
+
+  void add_open_wait(written& w, const core::location_history& from) const {
+    core::sync_record r{};
+    r.begin = from.open_wait;
+    if (!w.records.empty()) r.begin = std::min(std::max(r.begin, end_of(w.records.back())), end_);
+    r.duration = end_ - r.begin;
+    r.call = from.open_call;
+    r.site = from.open_site;
+    r.peer = r.tag = -1;
+    r.steps = static_cast<std::uint32_t>(w.steps.size());
+    w.records.push_back(r);
+  }
+
+  // The steps before record `i`, divided at the anchors among them.
+  void write_segment(written& w, const core::location_history& from, std::uint64_t i, std::uint64_t first, std::uint64_t last,
+                     std::size_t& anchor, std::size_t anchors_end) {
+    if (anchor == anchors_end || at(anchor).before != i) {
+      for (std::uint64_t s = first; s < last; ++s) w.steps.push_back(from.steps[s]);
+      return;
+    }
+    const std::uint64_t begin = i == 0 ? begin_ : end_of(from.records[i - 1]), end = from.records[i].begin;
+    base::pod_vector<core::path_step> left;  // what was not written yet, by block
+    for (std::uint64_t s = first; s < last; ++s) {
+      if (from.steps[s].block == core::counted_step::restart) w.steps.push_back(from.steps[s]);  // of the whole segment
+      else left.push_back(from.steps[s]);
+    }
+    const base::pod_vector<core::path_step> all = left;
+    for (; anchor != anchors_end && at(anchor).before == i;) {
+      const thread_anchor& a = at(anchor);
+      if (a.cut != thread_anchor::none) write_seen(w, a, all, left);
+      else write_share(w, a.ticks, begin, end, all, left);
+      core::sync_record r{};
+      r.begin = std::max(a.ticks, begin);
+      r.call = core::mpi_call::code;
+      r.peer = r.tag = -1;
+      r.site = from.records[i].site;
+      r.steps = static_cast<std::uint32_t>(w.steps.size());
+      w.records.push_back(r);
+      for (const std::uint64_t ticks = a.ticks; anchor != anchors_end && at(anchor).before == i && at(anchor).ticks == ticks;)
+        ++anchor;
+    }
+    for (const core::path_step& s : left)
+      if ((s.visits | s.ticks | s.work) != 0) w.steps.push_back(s);
+  }
+
+  // Writes min(up to - written, left) of each block.
+  static void write_up_to(written& w, core::path_step up_to, const core::path_step& all, core::path_step& left) {
+    const auto more = [](std::uint64_t target, std::uint64_t whole, std::uint64_t rest) {
+      const std::uint64_t done = whole - rest;
+      return target > done ? std::min(target - done, rest) : 0;
+    };
+    up_to.visits = more(up_to.visits, all.visits, left.visits);
+    up_to.ticks = more(up_to.ticks, all.ticks, left.ticks);
+    up_to.work = more(up_to.work, all.work, left.work);
+    left.visits -= up_to.visits;
+    left.ticks -= up_to.ticks;
+    left.work -= up_to.work;
+    if ((up_to.visits | up_to.ticks | up_to.work) == 0) return;
+    up_to.block = all.block;
+    up_to.within = all.within;
+    w.steps.push_back(up_to);
+  }
+
+  // What a waiter saw.
+  void write_seen(written& w, const thread_anchor& a, const base::pod_vector<core::path_step>& all,
+                  base::pod_vector<core::path_step>& left) {
+    const core::location_history& observer = *locations_[a.observer];
+    const std::uint64_t first = first_step_of(a.observer, a.cut);
+    const core::thread_cut& c = observer.cuts[a.cut];
+    for (std::uint32_t k = 0; k != c.steps && first + k < observer.cut_steps.size(); ++k) {
+      const core::path_step& seen = observer.cut_steps[first + k];
+      for (std::size_t s = 0; s != all.size(); ++s)
+        if (all[s].block == seen.block) {
+          write_up_to(w, seen, all[s], left[s]);
+          break;
+        }
+    }
+  }
+  // A part that corresponds to the time; visits belong to the end.
+  static void write_share(written& w, std::uint64_t ticks, std::uint64_t begin, std::uint64_t end,
+                          const base::pod_vector<core::path_step>& all, base::pod_vector<core::path_step>& left) {
+    if (end <= begin || ticks <= begin) return;
+    const double share = std::min(1.0, static_cast<double>(ticks - begin) / static_cast<double>(end - begin));
+    std::uint64_t sum = 0, written_sum = 0;  // rounded together, so that the parts fill the time
+    for (std::size_t s = 0; s != all.size(); ++s) {
+      core::path_step part = all[s];
+      sum += part.ticks;
+      const auto up_to = static_cast<std::uint64_t>(share * static_cast<double>(sum) + 0.5);
+      part.visits = part.work = 0;
+      part.ticks = std::min(part.ticks, up_to - std::min(up_to, written_sum));
+      written_sum += part.ticks;
+      write_up_to(w, part, all[s], left[s]);
+    }
+  }
+
+  std::uint64_t first_step_of(std::uint32_t observer, std::uint32_t cut) {
+    if (first_steps_.empty()) first_steps_.resize(locations_.size());
+    base::pod_vector<std::uint64_t>& firsts = first_steps_[observer];
+    const auto& cuts = locations_[observer]->cuts;
+    if (firsts.empty()) {
+      std::uint64_t first = 0;
+      for (std::uint64_t c = 0; c != cuts.size(); ++c) {
+        firsts.push_back(first);
+        first += cuts[c].steps;
+      }
+    }
+    return firsts[cut];
+  }
+
+  void write_part(written& w, const core::sync_record& wait, const thread_part& p, bool first, std::uint64_t until) {
+    w.records.push_back(wait);
+    core::sync_record& r = w.records.back();
+    const bool begins = begins_thread(wait);
+    const std::size_t before = w.records.size() - 1;
+    r.begin = !begins ? p.begin : before != 0 ? end_of(w.records[before - 1]) : std::min(begin_, wait.begin);
+    r.duration = std::max(begins ? wait.begin : until, r.begin) - r.begin;
+    if (begins) w.absent += r.duration;
+    if (!first) r.overhead = 0;
+    r.steps = static_cast<std::uint32_t>(w.steps.size());
+    r.flags = static_cast<std::uint16_t>(r.flags & ~unsigned{core::thread_flag::caused | core::thread_flag::merged});
+    if (p.overtaken) r.flags = static_cast<std::uint16_t>(r.flags | core::thread_flag::overtaken);
+    if (!p.caused) return;
+    r.flags = static_cast<std::uint16_t>(r.flags | core::thread_flag::caused |
+                                         (p.bounded ? unsigned{core::thread_flag::merged} : 0u));
+    r.completed_by = p.causer_location;
+    r.completion = p.causer_is_anchor ? new_anchor_[p.causer] : numbers_[p.causer_location].of_record[p.causer];
+    // A thread that was notified waits for the lock again.
+    if (core::action_of(wait.call).op == core::thread_op::await_notify && !p.causer_is_anchor &&
+        is_release(locations_[p.causer_location]->records[p.causer].call))
+      r.call = lock_after(wait.call);
+    if (p.base == thread_part::none) return;
+    r.flags = static_cast<std::uint16_t>(r.flags | core::thread_flag::based);
+    r.tag = static_cast<std::int32_t>(p.base_is_record ? numbers_[p.causer_location].of_record[p.base] : new_anchor_[p.base]);
+  }
+
+  // The call by which a thread takes its lock again inside a wait for a notification.
+  static core::mpi_call lock_after(core::mpi_call wait) noexcept {
+    switch (wait) {
+      case core::mpi_call::pthread_cond_wait:
+      case core::mpi_call::pthread_cond_timedwait: return core::mpi_call::pthread_mutex_lock;
+      case core::mpi_call::cnd_wait:
+      case core::mpi_call::cnd_timedwait: return core::mpi_call::mtx_lock;
+      default: return core::mpi_call::mutex_lock;
+    }
+  }
+  static bool is_release(core::mpi_call call) noexcept {
+    return core::is_of_threads(call) && core::action_of(call).object == core::thread_object::lock;
+  }
+
+  // A record that is not divided.
+  void adapt(core::sync_record& r, std::uint64_t steps, bool carried) const {
+    if (!carried) r.steps = static_cast<std::uint32_t>(steps);
+    if (core::is_of_threads(r.call)) {
+      r.flags = static_cast<std::uint16_t>(r.flags & ~unsigned{core::thread_flag::caused});
+      return;
+    }
+    const core::call_role role = core::role_of(r.call);
+    const bool polls = role == core::call_role::test || role == core::call_role::test_probe;
+    if (!r.has(core::sync_flag::complete) || (polls && !r.has(core::sync_flag::posts_receive | core::sync_flag::posts_send)))
+      return;
+    if (r.completed_by < numbers_.size() && r.completion < numbers_[r.completed_by].of_record.size())
+      r.completion = numbers_[r.completed_by].of_record[r.completion];
+  }
+
+  base::pod_vector<core::location_history*> locations_;
+  base::pod_vector<const core::location_history*> reading_;
+  std::uint64_t begin_, end_;
+  base::pod_vector<thread_part> parts_;
+  base::pod_vector<thread_anchor> anchors_;
+  base::pod_vector<std::uint32_t> firsts_;  ///< by location: the anchor that created its thread, or none
+  base::pod_vector<std::uint32_t> order_;  ///< anchors in the order of locations and time
+  base::pod_vector<std::uint32_t> new_anchor_;  ///< new record number of each anchor
+  base::vector<numbers> numbers_;
+  base::vector<base::pod_vector<std::uint64_t>> first_steps_;  ///< by observer: first step of each cut
+  base::vector<std::unique_ptr<written>> written_;
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/finalize/joined_threads.hpp
+#ifndef WHYWAIT_FINALIZE_JOINED_THREADS_HPP
+#define WHYWAIT_FINALIZE_JOINED_THREADS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// A thread that ended without calling MPI, or several that did in one gap between two calls, and what they did in marked
+/// code.
+struct ended_thread {
+  std::uint64_t begin = 0, end = 0;  ///< clock ticks
+  std::size_t first_step = 0, steps = 0;
+  std::uint64_t used = end - begin;  ///< how long at least one of them ran
+  std::int64_t threads = 1;
+};
+
+/// The records and steps of a location together with the work of threads that lived between two of its calls: the location
+/// started them and, if nothing else, waited for their end. Owns what its views show.
+class joined_threads {
+ public:
+  /// `others[i].first_step` is an index in `work`. `begin`, `end`: of the recorded time, ticks; begin 0: what was before the
+  /// first record is not known. Takes the threads that fit, in any order.
+  joined_threads(const core::location_history& from, const base::pod_vector<ended_thread>& others,
+                 const base::pod_vector<core::path_step>& work, std::uint64_t begin, std::uint64_t end) {
+    const std::uint64_t n = from.records.size();
+    base::pod_vector<lived> fit;
+    for (const ended_thread& t : others) {
+      std::uint64_t next = from.carried, beyond = n;  // the first record that begins after it
+      while (next != beyond) {
+        const std::uint64_t middle = next + (beyond - next) / 2;
+        if (from.records[middle].begin < t.end) next = middle + 1;
+        else beyond = middle;
+      }
+      const std::uint64_t left = next != from.carried ? leave(from.records[next - 1]) : begin;
+      if (left == 0 || t.begin < left || (next == n && t.end > end)) continue;
+      fit.push_back({{next, left, next == n ? end : from.records[next].begin, 0, 0}, t});
+    }
+    base::small_stable_sort(fit, [](const lived& a, const lived& b) {
+      return a.in.record != b.in.record ? a.in.record < b.in.record : a.thread.end > b.thread.end;
+    });
+    base::pod_vector<gap> gaps;
+    for (const lived& l : fit) {
+      if (gaps.empty() || gaps.back().record != l.in.record) {
+        gaps.push_back(l.in);
+        waited_from_ = UINT64_MAX;
+      }
+      add(gaps.back(), l.thread, work);
+    }
+    if (threads_ != 0) copy(from, gaps);
+  }
+  joined_threads(const joined_threads&) = delete;
+  joined_threads& operator=(const joined_threads&) = delete;
+
+  /// How many threads belong to the location, and their time in marked code.
+  std::int64_t threads() const noexcept { return threads_; }
+  std::uint64_t ticks() const noexcept { return ticks_; }
+
+  /// Replaces the views of `to`, if there is any such thread.
+  void show(core::location_history& to) const noexcept {
+    if (threads_ == 0) return;
+    to.records = {&record_chunk_, 63, records_.size()};
+    to.steps = {&step_chunk_, 63, steps_.size()};
+  }
+
+ private:
+  /// The time before a record. Threads may run side by side there: `used` is how long at least one of them ran, `worked` their time in
+  /// marked code as far as the location waited for it.
+  struct gap {
+    std::uint64_t record, begin, end, used, worked;
+  };
+  struct lived {
+    gap in;
+    ended_thread thread;
+  };
+  struct lent_step {
+    std::uint64_t record;
+    core::path_step step;
+  };
+
+  static std::uint64_t leave(const core::sync_record& r) noexcept { return r.begin + r.duration; }
+
+  // Adds a thread to its gap, those that end last first: for these the location waited, as far as it waited, and for an earlier one only
+  // before they began.
+  void add(gap& g, const ended_thread& t, const base::pod_vector<core::path_step>& work) {
+    const std::uint64_t until = std::min(t.end, waited_from_), waited = until > t.begin ? std::min(until - t.begin, t.used) : 0;
+    const double part = t.used != 0 ? static_cast<double>(waited) / static_cast<double>(t.used) : 0;
+    for (std::size_t i = t.first_step; i != t.first_step + t.steps; ++i) {
+      ticks_ += work[i].ticks;
+      parts_.push_back({g.record, work[i]});
+      core::path_step& s = parts_.back().step;
+      s.ticks = scaled(s.ticks, part);
+      g.worked += s.ticks;
+    }
+    g.used += waited;
+    waited_from_ = std::min(waited_from_, t.begin);
+    threads_ += t.threads;
+  }
+  static std::uint64_t scaled(std::uint64_t ticks, double part) noexcept {
+    return ticks == 0 ? 0 : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(ticks) * part));
+  }
+
+  void copy(const core::location_history& from, const base::pod_vector<gap>& gaps) {
+    const std::uint64_t n = from.records.size();
+    std::size_t g = 0, p = 0;
+    std::uint64_t step = 0;
+    records_.reserve(n);
+    steps_.reserve(from.steps.size() + parts_.size());
+    for (std::uint64_t i = 0; i <= n; ++i) {
+      const std::uint64_t until =
+          i == n ? from.steps.size()
+                 : std::min<std::uint64_t>(std::max<std::uint64_t>(from.records[i].steps, step), from.steps.size());
+      std::uint64_t own = 0;
+      for (; step != until; ++step) {
+        if (from.steps[step].block != 0) own += from.steps[step].ticks;
+        steps_.push_back(from.steps[step]);
+      }
+      if (g != gaps.size() && gaps[g].record == i) {
+        // Work side by side takes its part of the time that the location had besides its own marked code.
+        const std::uint64_t all = gaps[g].end - gaps[g].begin, room = std::min(gaps[g].used, all > own ? all - own : 0);
+        const double part = gaps[g].worked > room ? static_cast<double>(room) / static_cast<double>(gaps[g].worked) : 1.0;
+        for (; p != parts_.size() && parts_[p].record == i; ++p) {
+          core::path_step s = parts_[p].step;
+          s.ticks = scaled(s.ticks, part);
+          steps_.push_back(s);
+        }
+        ++g;
+      }
+      if (i == n) break;
+      records_.push_back(from.records[i]);
+      records_.back().steps = static_cast<std::uint32_t>(i < from.carried ? from.records[i].steps : steps_.size());
+    }
+    record_chunk_ = records_.data();
+    step_chunk_ = steps_.data();
+  }
+
+  base::pod_vector<lent_step> parts_;  ///< ascending by record
+  base::pod_vector<core::sync_record> records_;
+  base::pod_vector<core::path_step> steps_;
+  const core::sync_record* record_chunk_ = nullptr;
+  const core::path_step* step_chunk_ = nullptr;
+  std::int64_t threads_ = 0;
+  std::uint64_t ticks_ = 0;
+  std::uint64_t waited_from_ = UINT64_MAX;  ///< begin of the threads that were added in the current gap
+};
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/finalize/process_records.hpp
+#ifndef WHYWAIT_FINALIZE_PROCESS_RECORDS_HPP
+#define WHYWAIT_FINALIZE_PROCESS_RECORDS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// Records of one thread that are not part of core::location_history. The pointers refer to memory of the recorder,
+/// which lives as long as the process.
+struct thread_records {
+  const record::call_site_table* sites = nullptr;  ///< resolves sync_record::site; null if the thread never called MPI
+  /// sums of dropped steps by block (core::site_table::capacity entries), or null
+  const core::path_step* folded = nullptr;
+  std::uint64_t lost_records = 0;
+  std::uint64_t lost_steps = 0;
+  std::uint64_t lost_before = 0;                ///< dropped records and steps of earlier epochs
+  std::uint64_t mismatched_ends = 0;
+};
+
+/// All records of one process. `history` has views of the records; process_names adds the keys that replace
+/// process-local numbers (blocks, call sites, code).
+struct process_records {
+  core::rank_history history;
+  base::vector<thread_records> threads;  ///< by location index, like history.locations
+  std::uint64_t begin_ticks = 0;
+  std::uint64_t end_ticks = 0;     ///< end of recording; before MPI_Finalize if `closed`
+  std::uint64_t last_ticks = 0;    ///< end of the run, or now; the totals extend to it
+  bool closed = false;             ///< recording ended before the run; events after `end_ticks` are in totals only
+  bool full = false;               ///< because memory ran out, and not for WHYWAIT_PAUSES
+  std::uint64_t calls = 0;         ///< observed MPI calls
+  std::uint64_t failed_polls = 0;  ///< tests and probes among `calls` that found nothing and began no record
+  std::uint64_t lost_records = 0;
+  std::uint64_t lost_steps = 0;
+  std::uint64_t lost_orders = 0;   ///< segments whose order did not fit into memory
+  std::uint64_t closings = 0;      ///< number of earlier epochs in which memory ran out
+  std::uint64_t interposed = 0;  ///< calls of pthread functions that were seen
+  std::uint64_t primitives = 0;  ///< thread primitives that waited, or ended a wait
+  std::uint64_t short_waits = 0, short_ticks = 0;  ///< waits for threads that were too short for a record
+  std::uint64_t least_ticks = 0;  ///< shorter ones have none
+  std::unique_ptr<explain::thread_book> book;  ///< records of waits for threads, as the explanation reads them; null: none
+  std::unique_ptr<joined_threads> joined;  ///< threads whose work counts as that of the main thread; null: none
+  std::uint64_t first_closed_ticks = 0;  ///< time at which memory first ran out; 0 if never
+
+  /// Prepares the records of thread primitives for the explanation. `begin`: of the run, ticks; `main`: the location of the
+  /// thread that began it, or thread_book::no_main.
+  void rewrite_threads(std::uint64_t begin, std::uint32_t main) {
+    base::pod_vector<core::location_history*> locations;
+    for (core::location_history& l : history.locations) locations.push_back(&l);
+    if (!explain::thread_book::needed(locations)) return;
+    book.reset(new explain::thread_book(locations, begin, end_ticks, main));
+    book->show();
+  }
+
+  /// Sets the bounds of the history to the whole run, in the time of its clock. Epochs set their own bounds.
+  void span_whole_run() noexcept {
+    history.begin_ns = history.clock(begin_ticks);
+    history.end_ns = history.clock(end_ticks);
+  }
+};
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/finalize/collect_location.hpp
+#ifndef WHYWAIT_FINALIZE_COLLECT_LOCATION_HPP
+#define WHYWAIT_FINALIZE_COLLECT_LOCATION_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// Holds a mutex of the recorder for a scope, or up to `unlock`.
+class locked {
+ public:
+  explicit locked(pthread_mutex_t& mutex) noexcept : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
+  ~locked() { unlock(); }
+  void unlock() noexcept {
+    if (holds_) pthread_mutex_unlock(&mutex_);
+    holds_ = false;
+  }
+  locked(const locked&) = delete;
+  locked& operator=(const locked&) = delete;
+
+ private:
+  pthread_mutex_t& mutex_;
+  bool holds_ = true;
+};
+
+/// Reads the records of one location into `to` and `beside`, and adds its totals to `all`. Under registry::mutex.
+inline void collect_location(record::location& from, const record::run_facts& run, core::location_history& to,
+                             thread_records& beside, process_records& all) {
+  to.thread = static_cast<std::int32_t>(from.index);
+  to.records = from.syncs.view();
+  to.steps = from.steps.view();
+  to.needs = from.needs.view();
+  // Of a location that still records only the thread itself may read everything.
+  const bool still = &from == record::this_location() || __atomic_load_n(&from.finished, __ATOMIC_ACQUIRE) != 0;
+  if (!run.running && still) record::detail::count_open_begins(from);
+  beside.mismatched_ends = from.mismatched_ends;
+  if (record::kept_details* const more = record::kept_details::of(from)) {
+    // The segment before the last record ends with the next event, which may never happen.
+    if (still && more->ordered) more->order.flush(from);
+    all.lost_orders += more->order.lost_segments();
+    to.order = more->order.segments();
+    to.order_nodes = more->order.nodes();
+  }
+  all.interposed += __atomic_load_n(&from.interposed, __ATOMIC_RELAXED);
+  const record::thread_facts* const thread = __atomic_load_n(&from.calls, __ATOMIC_ACQUIRE);
+  if (thread == nullptr) return;
+  beside.sites = &thread->sites;
+  beside.folded = thread->folded;
+  beside.lost_records = thread->lost_records;
+  beside.lost_steps = thread->lost_steps;
+  beside.lost_before = thread->lost_before;
+  to.whole = false;
+  to.dropped = beside.lost_records + beside.lost_steps - beside.lost_before;
+  to.carried = thread->carried;
+  if (from.cuts.is_open()) to.cuts = from.cuts.view();
+  if (from.cut_steps.is_open()) to.cut_steps = from.cut_steps.view();
+  to.opened = from.path.opened();
+  for (std::uint64_t n : thread->calls) all.calls += n;
+  all.primitives += __atomic_load_n(&thread->primitives, __ATOMIC_RELAXED);
+  all.short_waits += __atomic_load_n(&thread->short_waits, __ATOMIC_RELAXED);
+  all.short_ticks += __atomic_load_n(&thread->short_ticks, __ATOMIC_RELAXED);
+  all.lost_records += thread->lost_records;
+  all.lost_steps += thread->lost_steps;
+  // A thread may have stored a few records after another thread ran out of memory. These records follow gaps.
+  for (std::uint64_t i = 0; all.closed && i < to.records.size(); ++i)
+    if (from.syncs[i].posting > run.closed_posting)
+      from.syncs[i].flags = static_cast<std::uint16_t>(from.syncs[i].flags | core::sync_flag::failed);
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
 // ---- whywait/finalize/process_use.hpp
 #ifndef WHYWAIT_FINALIZE_PROCESS_USE_HPP
 #define WHYWAIT_FINALIZE_PROCESS_USE_HPP
@@ -35481,6 +36556,20 @@ inline base::vector<std::string> call_lines(const place& p, std::size_t width, c
 namespace whywait {
 inline namespace v0 {
 namespace finalize {
+
+#ifndef WHYWAIT_DISABLE
+/// How many processors the recorded threads of this process may use together, those that have ended included: each may be bound to one.
+/// 0 if the kernel does not tell. One system call per thread that runs.
+inline std::int32_t processors_of_process(core::registry& registry) noexcept {
+  const locked guard(registry.mutex);  // threads that end or begin exchange their locations
+  core::processor_set all = registry.processors;
+  all.add(0);
+  for (const core::location_base* l = registry.locations; l != nullptr; l = l->next)
+    if (__atomic_load_n(&l->finished, __ATOMIC_ACQUIRE) == 0)
+      all.add(static_cast<pid_t>(static_cast<const record::location*>(l)->tid));
+  return all.size();
+}
+#endif
 
 /// The pages of memory that this process had at most at a time; 0 if the kernel does not tell. One system call.
 inline std::int64_t most_pages_of_process() noexcept {
@@ -47002,966 +48091,6 @@ class code_blocks {
 
 #endif
 
-// ---- whywait/explain/thread_parts.hpp
-#ifndef WHYWAIT_EXPLAIN_THREAD_PARTS_HPP
-#define WHYWAIT_EXPLAIN_THREAD_PARTS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// An instant inside the code of a location at which its path is needed although it left no record there.
-struct thread_anchor {
-  std::uint64_t ticks = 0;
-  std::uint32_t before = 0;    ///< the record of the location that follows
-  std::uint32_t cut = none;    ///< in the cuts of `observer`, with what the location had done by then; none: divided by time
-  std::uint16_t location = 0;
-  std::uint16_t observer = 0;
-
-  static constexpr std::uint32_t none = 0xffffffffu;
-};
-
-/// A part of a wait for threads: from `begin` until `need` for one record of another location, then up to the next part in the
-/// primitive itself.
-struct thread_part {
-  std::uint64_t begin = 0, need = 0;  ///< clock ticks
-  std::uint32_t record = 0;           ///< the wait
-  std::uint32_t causer = 0;           ///< the record that ended this part
-  std::uint32_t base = none;          ///< where the causer was when the part began: number of an anchor, or of its record,
-  std::uint16_t location = 0;
-  std::uint16_t causer_location = 0;
-  bool caused = false;                ///< false: nothing is known about what ended it
-  bool causer_is_anchor = false;      ///< `causer` is the number of an anchor
-  bool base_is_record = false;
-  bool bounded = false;
-  bool overtaken = false;  ///< the holder came after the thread had begun to wait
-
-  static constexpr std::uint32_t none = 0xffffffffu;
-};
-
-/// Divides the waits for threads of one process among those that caused them (docs/method.md 1.6).
-///
-///  * A wait for a lock is cut where the lock was handed on: each holder gets the part in which it held it. Releases name the
-///    release before them, so that the chain is read backwards from the end of the wait.
-///  * A wait for a notification ends with it; what follows is a wait for the lock.
-///  * Other waits end at the one record that they name.
-class thread_parts {
- public:
-  /// All locations of a process. Borrowed.
-  explicit thread_parts(const base::pod_vector<const core::location_history*>& locations) : locations_(&locations) {}
-
-  /// Walks all records once, and for each wait the releases during it.
-  void find() {
-    for (std::uint16_t l = 0; l != locations_->size(); ++l) list_notifications(l);
-    match_notifications();
-    for (std::uint16_t l = 0; l != locations_->size(); ++l) {
-      const core::location_history& here = *(*locations_)[l];
-      std::uint64_t cut = 0;
-      for (std::uint64_t i = here.carried; i != here.records.size(); ++i) {
-        const core::sync_record& r = here.records[i];
-        if (core::role_of(r.call) != core::call_role::thread_wait) continue;
-        while (cut < here.cuts.size() && here.cuts[cut].waiter < i) ++cut;
-        const bool has_cut = cut < here.cuts.size() && here.cuts[cut].waiter == i;
-        add_wait(l, static_cast<std::uint32_t>(i), r, has_cut ? static_cast<std::uint32_t>(cut) : thread_anchor::none);
-      }
-    }
-  }
-
-  /// The first record that begins at or after an instant.
-  static std::uint32_t first_after(const core::location_history& here, std::uint64_t ticks) {
-    std::uint64_t low = 0, high = here.records.size();
-    while (low != high) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      if (here.records[middle].begin < ticks) low = middle + 1;
-      else high = middle;
-    }
-    return static_cast<std::uint32_t>(low);
-  }
-
-  /// By location, then record, then begin.
-  base::pod_vector<thread_part> parts;
-  base::pod_vector<thread_anchor> anchors;  ///< each once per part that needs it
-
- private:
-  static constexpr std::uint32_t most_holders = 32;
-  static constexpr std::uint32_t most_steps = 64;  ///< back along a chain of records that name the one before
-
-  struct notification {
-    std::uint64_t object, ticks;
-    std::uint32_t record;
-    std::uint16_t location;
-    bool all, used;
-  };
-  struct notified {
-    std::uint64_t object, begin, end;
-    std::uint32_t record;
-    std::uint32_t by;  ///< index in notifications_, or none
-    std::uint16_t location;
-  };
-
-  const core::sync_record& record(std::uint16_t l, std::uint64_t i) const { return (*locations_)[l]->records[i]; }
-  bool exists(std::uint32_t l, std::uint64_t i) const { return l < locations_->size() && i < (*locations_)[l]->records.size(); }
-  static std::uint64_t end_of(const core::sync_record& r) noexcept { return r.begin + r.duration; }
-
-  void list_notifications(std::uint16_t l) {
-    const core::location_history& here = *(*locations_)[l];
-    for (std::uint64_t i = here.carried; i != here.records.size(); ++i) {
-      const core::sync_record& r = here.records[i];
-      if (!core::is_of_threads(r.call)) continue;
-      const core::thread_op op = core::action_of(r.call).op;
-      const auto at = static_cast<std::uint32_t>(i);
-      if (op == core::thread_op::notify_one || op == core::thread_op::notify_all)
-        notifications_.push_back({r.bytes, r.begin, at, l, op == core::thread_op::notify_all, false});
-      else if (op == core::thread_op::await_notify)
-        notified_.push_back({r.bytes, r.begin, end_of(r), at, thread_part::none, l});
-    }
-  }
-
-  // Waiters are woken in the order in which they came: the first to return belongs to the first notification that it can have
-  // seen and that woke no other.
-  void match_notifications() {
-    small_stable_sort(notifications_, [](const notification& a, const notification& b) {
-      return a.object != b.object ? a.object < b.object : a.ticks < b.ticks;
-    });
-    small_stable_sort(notified_, [](const notified& a, const notified& b) {
-      return a.object != b.object ? a.object < b.object : a.end < b.end;
-    });
-    std::size_t first = 0;
-    for (notified& w : notified_) {
-      if (record(w.location, w.record).has(core::thread_flag::timed_out)) continue;
-      while (first != notifications_.size() && notifications_[first].object < w.object) ++first;
-      for (std::size_t n = lower(first, w.object, w.begin); n != notifications_.size(); ++n) {
-        notification& by = notifications_[n];
-        if (by.object != w.object || by.ticks > w.end) break;
-        if (by.used && !by.all) continue;
-        by.used = true;
-        w.by = static_cast<std::uint32_t>(n);
-        break;
-      }
-    }
-    small_stable_sort(notified_, [](const notified& a, const notified& b) {
-      return a.location != b.location ? a.location < b.location : a.record < b.record;
-    });
-  }
-  std::size_t lower(std::size_t first, std::uint64_t object, std::uint64_t ticks) const {
-    const notification* const begin = notifications_.data();
-    return static_cast<std::size_t>(
-        std::lower_bound(begin + first, begin + notifications_.size(), ticks,
-                         [object](const notification& n, std::uint64_t t) { return n.object == object && n.ticks < t; }) -
-        begin);
-  }
-
-  void add_wait(std::uint16_t l, std::uint32_t i, const core::sync_record& r, std::uint32_t cut) {
-    switch (core::action_of(r.call).op) {
-      case core::thread_op::take:
-      case core::thread_op::take_shared: return add_lock_wait(l, i, r, r.begin, cut, thread_part::none);
-      case core::thread_op::await_notify: {
-        std::uint32_t by = thread_part::none;
-        while (next_notified_ != notified_.size() &&
-               (notified_[next_notified_].location < l ||
-                (notified_[next_notified_].location == l && notified_[next_notified_].record < i)))
-          ++next_notified_;
-        if (next_notified_ != notified_.size() && notified_[next_notified_].location == l &&
-            notified_[next_notified_].record == i)
-          by = notified_[next_notified_].by;
-        if (by == thread_part::none) return add_uncaused(l, i, r);
-        const notification& n = notifications_[by];
-        add_direct(l, i, r.begin, n.ticks, n.location, n.record);
-        return add_lock_wait(l, i, r, n.ticks, thread_anchor::none, by);
-      }
-      default: add_event_wait(l, i, r);
-    }
-  }
-
-  // An event that followed the end of the wait may have replaced the one that ended it, which it names.
-  void add_event_wait(std::uint16_t l, std::uint32_t i, const core::sync_record& r) {
-    const core::sync_record* names = &r;
-    for (std::uint32_t step = 0; step != most_steps && names->has(core::thread_flag::caused); ++step) {
-      const std::uint32_t location = names->completed_by, number = names->completion;
-      if (!exists(location, number)) break;
-      const core::sync_record& cause = record(static_cast<std::uint16_t>(location), number);
-      const bool ends = core::role_of(cause.call) == core::call_role::thread_event ||
-                        (core::is_of_threads(cause.call) && core::action_of(cause.call).op == core::thread_op::meet);
-      if (!ends || (step != 0 && cause.bytes != r.bytes)) break;
-      if (cause.begin <= end_of(r)) return add_direct(l, i, r.begin, cause.begin, static_cast<std::uint16_t>(location), number);
-      names = &cause;
-    }
-    add_uncaused(l, i, r);
-  }
-
-  thread_part& add_part(std::uint16_t l, std::uint32_t i, std::uint64_t begin, std::uint64_t need) {
-    parts.emplace_back();
-    thread_part& p = parts.back();
-    p.location = l;
-    p.record = i;
-    p.begin = begin;
-    p.need = need;
-    return p;
-  }
-  void add_uncaused(std::uint16_t l, std::uint32_t i, const core::sync_record& r) { add_part(l, i, r.begin, end_of(r)); }
-  void add_direct(std::uint16_t l, std::uint32_t i, std::uint64_t begin, std::uint64_t need, std::uint16_t location,
-                  std::uint32_t causer) {
-    thread_part& p = add_part(l, i, begin, need);
-    p.caused = true;
-    p.causer_location = location;
-    p.causer = causer;
-  }
-
-  struct hold {
-    std::uint32_t record;
-    std::uint16_t location;
-  };
-
-  static bool take_one(std::uint32_t& budget) noexcept {
-    if (budget == 0) return false;
-    --budget;
-    return true;
-  }
-
-  // `begin`: when the lock was wanted. `notified_by`: the notification that was waited for before, else none.
-  void add_lock_wait(std::uint16_t l, std::uint32_t i, const core::sync_record& r, std::uint64_t begin, std::uint32_t cut,
-                     std::uint32_t notified_by) {
-    const bool known = notified_by != thread_part::none;
-    holds_.clear();
-    bool more = r.has(core::thread_flag::caused) && !r.has(core::thread_flag::timed_out);
-    std::uint32_t next = r.completion, location = r.completed_by;
-    std::uint64_t until = end_of(r);
-    for (std::uint32_t step = 0; more && exists(location, next); ++step) {
-      if (holds_.size() >= most_holders && !take_one(more_holders_)) break;
-      if (step >= most_steps && !take_one(more_steps_)) break;
-      const core::sync_record& release = record(static_cast<std::uint16_t>(location), next);
-      if (!core::is_of_threads(release.call)) break;
-      const core::thread_op op = core::action_of(release.call).op;
-      if (op != core::thread_op::release && op != core::thread_op::release_shared) break;
-      if (!known && release.bytes != r.bytes) break;
-      if (release.begin <= begin) break;
-      if (release.begin <= until) {  // else of a reader beside this one
-        holds_.push_back({next, static_cast<std::uint16_t>(location)});
-        until = release.begin;
-      }
-      more = release.has(core::thread_flag::caused);
-      next = release.completion;
-      location = release.completed_by;
-    }
-    if (holds_.empty()) {
-      if (!known) add_without_release(l, i, r, cut);
-      return;
-    }
-    std::uint64_t start = begin;
-    for (std::size_t h = holds_.size(); h-- != 0;)
-      start = add_hold(l, i, r, start, holds_[h], start == begin ? cut : thread_anchor::none,
-                       start == begin ? notified_by : thread_part::none);
-  }
-
-  // A wait without any release: it timed out, and the holder that was seen at its begin may still have held the lock at its end.
-  void add_without_release(std::uint16_t l, std::uint32_t i, const core::sync_record& r, std::uint32_t cut) {
-    add_uncaused(l, i, r);
-    if (!r.has(core::thread_flag::timed_out) || cut == thread_anchor::none) return;
-    const core::thread_cut& c = (*locations_)[l]->cuts[cut];
-    if (!exists(c.location, 0)) return;
-    const core::location_history& holder = *(*locations_)[c.location];
-    const std::uint32_t before = first_after(holder, r.begin), after = first_after(holder, end_of(r));
-    if (after == 0 || after == holder.records.size()) return;
-    for (std::uint32_t k = before == 0 ? 0 : before - 1; k != after; ++k)
-      if (end_of(holder.records[k]) > r.begin) return;  // it did something else
-    thread_part& p = parts.back();
-    p.caused = p.causer_is_anchor = p.bounded = true;
-    p.causer_location = c.location;
-    const bool exact = is_exact(c, holder, before);
-    p.base = add_anchor({r.begin, before, exact ? cut : thread_anchor::none, c.location, l});
-    p.causer = add_anchor({end_of(r), after, thread_anchor::none, c.location, l});
-  }
-
-  // The part of one holder. Returns its end.
-  std::uint64_t add_hold(std::uint16_t l, std::uint32_t i, const core::sync_record& wait, std::uint64_t start, hold h,
-                         std::uint32_t cut, std::uint32_t notified_by) {
-    const core::location_history& holder = *(*locations_)[h.location];
-    const core::sync_record& release = holder.records[h.record];
-    const std::uint32_t taken = taken_by(holder, h.record, release);
-    std::uint64_t since = 0;
-    if (taken != thread_part::none) {
-      const core::sync_record& t = holder.records[taken];
-      since = t.duration == 0 ? t.begin : end_of(t);
-    }
-    const std::uint64_t begin = std::min(std::max(start, since), release.begin);
-    if (begin > start && start == wait.begin) add_part(l, i, start, start);  // the holder before is not known
-    const std::size_t index = parts.size();
-    add_direct(l, i, begin, release.begin, h.location, h.record);
-    thread_part& p = parts[index];
-    p.bounded = release.has(core::thread_flag::merged);
-    // One that took the lock at once while no thread waited left no record of that.
-    p.overtaken = core::is_read_write_lock(wait.call) && taken != thread_part::none && holder.records[taken].begin > wait.begin;
-    if (taken != thread_part::none && since >= start && since == begin) {  // it took the lock during the wait
-      if (holder.records[taken].duration == 0) {
-        p.base = taken;
-        p.base_is_record = true;
-      } else {
-        p.base = add_anchor({begin, taken + 1, thread_anchor::none, h.location, l});
-      }
-      return release.begin;
-    }
-    if (notified_by != thread_part::none && notifications_[notified_by].location == h.location) {
-      p.base = notifications_[notified_by].record;
-      p.base_is_record = true;
-      return release.begin;
-    }
-    const std::uint32_t before = first_after(holder, begin);
-    const bool seen = cut != thread_anchor::none && (*locations_)[l]->cuts[cut].location == h.location;
-    const bool inside = before != 0 && end_of(holder.records[before - 1]) > begin;
-    if (inside) {  // in a wait of its own: that begins the part
-      p.base = before - 1;
-      p.base_is_record = true;
-      p.bounded = true;
-      return release.begin;
-    }
-    const bool exact = seen && is_exact((*locations_)[l]->cuts[cut], holder, before);
-    p.bounded = p.bounded || !exact;
-    p.base = add_anchor({begin, before, exact ? cut : thread_anchor::none, h.location, l});
-    return release.begin;
-  }
-
-  std::uint32_t add_anchor(const thread_anchor& a) {
-    anchors.push_back(a);
-    return static_cast<std::uint32_t>(anchors.size() - 1);
-  }
-
-  // The record with which the holder took the lock that it gives up in a record, or none.
-  static std::uint32_t taken_by(const core::location_history& holder, std::uint32_t i, const core::sync_record& release) {
-    if (release.peer >= 0)
-      return static_cast<std::uint32_t>(release.peer) <= i ? i - static_cast<std::uint32_t>(release.peer) : thread_part::none;
-    if (core::action_of(release.call).op != core::thread_op::release_shared) return thread_part::none;
-    constexpr std::uint32_t farthest = 64;
-    for (std::uint32_t k = i; k-- != 0 && i - k <= farthest;) {
-      const core::sync_record& r = holder.records[k];
-      if (!core::is_of_threads(r.call) || r.bytes != release.bytes) continue;
-      return core::action_of(r.call).op == core::thread_op::take_shared ? k : thread_part::none;
-    }
-    return thread_part::none;
-  }
-
-  // Whether what was seen of the holder belongs to the segment before its record `before`.
-  static bool is_exact(const core::thread_cut& c, const core::location_history& holder, std::uint32_t before) {
-    if (c.whole == 0 || c.record != before) return false;
-    return c.segment == (before == 0 ? 0 : holder.records[before - 1].steps);
-  }
-
-  const base::pod_vector<const core::location_history*>* locations_;
-  base::pod_vector<notification> notifications_;
-  base::pod_vector<notified> notified_;
-  std::size_t next_notified_ = 0;
-  base::pod_vector<hold> holds_;  ///< of one wait, the last one first
-  // Beyond most_holders and most_steps of each wait, for all waits together: a writer may wait for thousands of readers, but memory
-  // and time stay bounded.
-  std::uint32_t more_holders_ = std::uint32_t{1} << 18, more_steps_ = std::uint32_t{1} << 24;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/explain/thread_book.hpp
-#ifndef WHYWAIT_EXPLAIN_THREAD_BOOK_HPP
-#define WHYWAIT_EXPLAIN_THREAD_BOOK_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-/// Rewrites the records of the locations of a process so that each wait for a thread names what the engine needs, in numbers of
-/// the new records:
-///
-///  * a wait is one record per part (thread_parts.hpp). With thread_flag::caused, `completion` and `completed_by` name the record
-///    whose beginning ended it. With thread_flag::based the causer's record `tag` is where the causer was when the part began: the
-///    part is explained by what it ran from there on;
-///  * anchors are records of the call `code` without duration, with the steps that the location had made by then;
-///  * the record of a thread's begin lasts from the end of the thread before it, whose location it uses;
-///  * a wait in which a thread is at the end is a record without a cause, up to `end`.
-///
-/// Numbers of completing records in other records are adapted. Owns what the views of the locations show afterwards.
-class thread_book {
- public:
-  static constexpr std::uint32_t no_main = 0xffffffffu;
-
-  /// Whether there is anything to rewrite.
-  static bool needed(const base::pod_vector<core::location_history*>& locations) {
-    for (const core::location_history* const l : locations) {
-      if (l->open_wait != 0) return true;
-      for (std::uint64_t i = l->carried; i < l->records.size(); ++i)
-        if (core::is_of_threads(l->records[i].call)) return true;
-    }
-    return false;
-  }
-
-  /// `begin`, `end`: of the run, ticks. `main`: the location that is taken to have created threads of which that was not seen.
-  thread_book(const base::pod_vector<core::location_history*>& locations, std::uint64_t begin, std::uint64_t end,
-              std::uint32_t main)
-      : locations_(locations), begin_(begin), end_(end) {
-    for (core::location_history* const l : locations_) reading_.push_back(l);
-    thread_parts found(reading_);
-    found.find();
-    parts_.swap(found.parts);
-    anchors_.swap(found.anchors);
-    firsts_.resize(locations_.size(), thread_part::none);
-    for (std::uint32_t l = 0; l != locations_.size(); ++l) find_unseen_begin(l, main);
-    number_records();
-    written_.reserve(locations_.size());
-    std::size_t part = 0;
-    for (std::uint32_t l = 0; l != locations_.size(); ++l) write(l, part);
-  }
-  thread_book(const thread_book&) = delete;
-  thread_book& operator=(const thread_book&) = delete;
-
-  /// The new records of a location.
-  base::pod_vector<core::sync_record>& records_of(std::size_t location) noexcept { return written_[location]->records; }
-
-  /// Replaces the views of the locations.
-  void show() const noexcept {
-    for (std::size_t l = 0; l != locations_.size(); ++l) {
-      core::location_history& to = *locations_[l];
-      const written& w = *written_[l];
-      to.records = {&w.record_chunk, 63, w.records.size()};
-      to.steps = {&w.step_chunk, 63, w.steps.size()};
-      if (!w.order.empty()) to.order = {&w.order_chunk, 63, w.order.size()};
-      to.absent = w.absent;
-      to.open_steps = {};
-      to.open_wait = 0;
-      to.cuts = {};
-      to.cut_steps = {};
-    }
-  }
-
- private:
-  struct written {
-    base::pod_vector<core::sync_record> records;
-    base::pod_vector<core::path_step> steps;
-    base::pod_vector<core::order_segment> order;
-    std::uint64_t absent = 0;
-    const core::sync_record* record_chunk = nullptr;
-    const core::path_step* step_chunk = nullptr;
-    const core::order_segment* order_chunk = nullptr;
-  };
-  struct numbers {
-    base::pod_vector<std::uint32_t> of_record;  ///< new number of each record's first part
-    std::uint32_t anchors_begin = 0, anchors_end = 0;  ///< of this location in `order_`
-  };
-
-  static std::uint64_t end_of(const core::sync_record& r) noexcept { return r.begin + r.duration; }
-  static bool begins_thread(const core::sync_record& r) noexcept {
-    return core::is_of_threads(r.call) && core::action_of(r.call).op == core::thread_op::begin;
-  }
-
-  // A thread whose creation was not seen was created by the main thread when it recorded its first event.
-  void find_unseen_begin(std::uint32_t l, std::uint32_t main) {
-    const core::location_history& here = *locations_[l];
-    if (l == main || main >= locations_.size() || here.opened <= begin_ || here.records.size() == here.carried) return;
-    const core::sync_record& first = here.records[here.carried];
-    if (here.carried != 0 || begins_thread(first)) return;
-    const core::location_history& creator = *locations_[main];
-    const std::uint64_t opened = std::min(here.opened, first.begin);
-    const std::uint32_t before = thread_parts::first_after(creator, opened);
-    if (before == creator.records.size()) return;
-    firsts_[l] = static_cast<std::uint32_t>(anchors_.size());
-    anchors_.push_back({opened, before, thread_anchor::none, static_cast<std::uint16_t>(main), static_cast<std::uint16_t>(l)});
-  }
-
-  // Anchors of one location in the order of time; those of one instant are one record.
-  void number_records() {
-    order_.resize(anchors_.size());
-    new_anchor_.resize(anchors_.size());
-    for (std::uint32_t a = 0; a != order_.size(); ++a) order_[a] = a;
-    small_stable_sort(order_, [this](std::uint32_t a, std::uint32_t b) {
-      const thread_anchor &x = anchors_[a], &y = anchors_[b];
-      if (x.location != y.location) return x.location < y.location;
-      if (x.before != y.before) return x.before < y.before;
-      if (x.ticks != y.ticks) return x.ticks < y.ticks;
-      return x.cut != thread_anchor::none && y.cut == thread_anchor::none;  // the exact one is the first
-    });
-    numbers_.resize(locations_.size());
-    std::size_t part = 0, anchor = 0;
-    for (std::uint32_t l = 0; l != locations_.size(); ++l) {
-      numbers& n = numbers_[l];
-      const std::uint64_t count = locations_[l]->records.size();
-      n.of_record.reserve(count);
-      n.anchors_begin = static_cast<std::uint32_t>(anchor);
-      std::uint32_t next = firsts_[l] != thread_part::none ? 1 : 0;
-      for (std::uint64_t i = 0; i <= count; ++i) {
-        std::uint64_t last = 0;
-        for (bool first = true; anchor != order_.size() && at(anchor).location == l && at(anchor).before == i; ++anchor) {
-          if (first || at(anchor).ticks != last) ++next;
-          first = false;
-          last = at(anchor).ticks;
-          new_anchor_[order_[anchor]] = next - 1;
-        }
-        if (i == count) break;
-        n.of_record.push_back(next);
-        std::uint32_t parts = 0;
-        for (; part != parts_.size() && parts_[part].location == l && parts_[part].record == i; ++part) ++parts;
-        next += std::max(parts, 1u);
-      }
-      n.anchors_end = static_cast<std::uint32_t>(anchor);
-    }
-  }
-  const thread_anchor& at(std::size_t place) const { return anchors_[order_[place]]; }
-
-  void write(std::uint32_t l, std::size_t& part) {
-    written_.push_back(std::make_unique<written>());
-    written& w = *written_.back();
-    const core::location_history& from = *locations_[l];
-    w.records.reserve(from.records.size());
-    w.steps.reserve(from.steps.size());
-    if (firsts_[l] != thread_part::none) add_begin(w, l);
-    std::size_t anchor = numbers_[l].anchors_begin;
-    std::uint64_t step = 0, order = 0;
-    for (std::uint64_t i = 0; i != from.records.size(); ++i) {
-      const core::sync_record& r = from.records[i];
-      const std::uint64_t steps_end =
-          std::max<std::uint64_t>(step, std::min<std::uint64_t>(i < from.carried ? step : r.steps, from.steps.size()));
-      write_segment(w, from, i, step, steps_end, anchor, numbers_[l].anchors_end);
-      step = steps_end;
-      for (; order < from.order.size() && from.order[order].record <= i; ++order) {
-        w.order.push_back(from.order[order]);
-        w.order.back().record = numbers_[l].of_record[from.order[order].record];
-      }
-      std::size_t last = part;
-      while (last != parts_.size() && parts_[last].location == l && parts_[last].record == i) ++last;
-      if (part == last) {
-        w.records.push_back(r);
-        adapt(w.records.back(), w.steps.size(), i < from.carried);
-      } else {
-        for (std::size_t p = part; p != last; ++p)
-          write_part(w, r, parts_[p], p == part, p + 1 == last ? end_of(r) : parts_[p + 1].begin);
-      }
-      part = last;
-    }
-    for (; step < from.steps.size(); ++step) w.steps.push_back(from.steps[step]);
-    for (std::uint64_t s = 0; s != from.open_steps.size(); ++s) w.steps.push_back(from.open_steps[s]);
-    if (from.open_wait != 0 && from.open_wait < end_) add_open_wait(w, from);
-    for (; order < from.order.size(); ++order) {
-      w.order.push_back(from.order[order]);
-      w.order.back().record = static_cast<std::uint32_t>(w.records.size());
-    }
-    w.record_chunk = w.records.data();
-    w.step_chunk = w.steps.data();
-    w.order_chunk = w.order.data();
-  }
-
-  void add_begin(written& w, std::uint32_t l) {
-    core::sync_record r{};
-    const thread_anchor& a = anchors_[firsts_[l]];
-    r.begin = begin_;
-    r.duration = a.ticks - begin_;
-    r.call = core::mpi_call::thread_begin;
-    r.peer = r.tag = -1;
-    r.completion = new_anchor_[firsts_[l]];
-    r.completed_by = a.location;
-    r.flags = core::thread_flag::caused | core::thread_flag::merged;
-    w.absent += r.duration;
-    w.records.push_back(r);
-  }
-
-  void add_open_wait(written& w, const core::location_history& from) const {
-    core::sync_record r{};
-    r.begin = from.open_wait;
-    if (!w.records.empty()) r.begin = std::min(std::max(r.begin, end_of(w.records.back())), end_);
-    r.duration = end_ - r.begin;
-    r.call = from.open_call;
-    r.site = from.open_site;
-    r.peer = r.tag = -1;
-    r.steps = static_cast<std::uint32_t>(w.steps.size());
-    w.records.push_back(r);
-  }
-
-  // The steps before record `i`, divided at the anchors among them.
-  void write_segment(written& w, const core::location_history& from, std::uint64_t i, std::uint64_t first, std::uint64_t last,
-                     std::size_t& anchor, std::size_t anchors_end) {
-    if (anchor == anchors_end || at(anchor).before != i) {
-      for (std::uint64_t s = first; s < last; ++s) w.steps.push_back(from.steps[s]);
-      return;
-    }
-    const std::uint64_t begin = i == 0 ? begin_ : end_of(from.records[i - 1]), end = from.records[i].begin;
-    base::pod_vector<core::path_step> left;  // what was not written yet, by block
-    for (std::uint64_t s = first; s < last; ++s) {
-      if (from.steps[s].block == core::counted_step::restart) w.steps.push_back(from.steps[s]);  // of the whole segment
-      else left.push_back(from.steps[s]);
-    }
-    const base::pod_vector<core::path_step> all = left;
-    for (; anchor != anchors_end && at(anchor).before == i;) {
-      const thread_anchor& a = at(anchor);
-      if (a.cut != thread_anchor::none) write_seen(w, a, all, left);
-      else write_share(w, a.ticks, begin, end, all, left);
-      core::sync_record r{};
-      r.begin = std::max(a.ticks, begin);
-      r.call = core::mpi_call::code;
-      r.peer = r.tag = -1;
-      r.site = from.records[i].site;
-      r.steps = static_cast<std::uint32_t>(w.steps.size());
-      w.records.push_back(r);
-      for (const std::uint64_t ticks = a.ticks; anchor != anchors_end && at(anchor).before == i && at(anchor).ticks == ticks;)
-        ++anchor;
-    }
-    for (const core::path_step& s : left)
-      if ((s.visits | s.ticks | s.work) != 0) w.steps.push_back(s);
-  }
-
-  // Writes min(up to - written, left) of each block.
-  static void write_up_to(written& w, core::path_step up_to, const core::path_step& all, core::path_step& left) {
-    const auto more = [](std::uint64_t target, std::uint64_t whole, std::uint64_t rest) {
-      const std::uint64_t done = whole - rest;
-      return target > done ? std::min(target - done, rest) : 0;
-    };
-    up_to.visits = more(up_to.visits, all.visits, left.visits);
-    up_to.ticks = more(up_to.ticks, all.ticks, left.ticks);
-    up_to.work = more(up_to.work, all.work, left.work);
-    left.visits -= up_to.visits;
-    left.ticks -= up_to.ticks;
-    left.work -= up_to.work;
-    if ((up_to.visits | up_to.ticks | up_to.work) == 0) return;
-    up_to.block = all.block;
-    up_to.within = all.within;
-    w.steps.push_back(up_to);
-  }
-
-  // What a waiter saw.
-  void write_seen(written& w, const thread_anchor& a, const base::pod_vector<core::path_step>& all,
-                  base::pod_vector<core::path_step>& left) {
-    const core::location_history& observer = *locations_[a.observer];
-    const std::uint64_t first = first_step_of(a.observer, a.cut);
-    const core::thread_cut& c = observer.cuts[a.cut];
-    for (std::uint32_t k = 0; k != c.steps && first + k < observer.cut_steps.size(); ++k) {
-      const core::path_step& seen = observer.cut_steps[first + k];
-      for (std::size_t s = 0; s != all.size(); ++s)
-        if (all[s].block == seen.block) {
-          write_up_to(w, seen, all[s], left[s]);
-          break;
-        }
-    }
-  }
-  // A part that corresponds to the time; visits belong to the end.
-  static void write_share(written& w, std::uint64_t ticks, std::uint64_t begin, std::uint64_t end,
-                          const base::pod_vector<core::path_step>& all, base::pod_vector<core::path_step>& left) {
-    if (end <= begin || ticks <= begin) return;
-    const double share = std::min(1.0, static_cast<double>(ticks - begin) / static_cast<double>(end - begin));
-    std::uint64_t sum = 0, written_sum = 0;  // rounded together, so that the parts fill the time
-    for (std::size_t s = 0; s != all.size(); ++s) {
-      core::path_step part = all[s];
-      sum += part.ticks;
-      const auto up_to = static_cast<std::uint64_t>(share * static_cast<double>(sum) + 0.5);
-      part.visits = part.work = 0;
-      part.ticks = std::min(part.ticks, up_to - std::min(up_to, written_sum));
-      written_sum += part.ticks;
-      write_up_to(w, part, all[s], left[s]);
-    }
-  }
-
-  std::uint64_t first_step_of(std::uint32_t observer, std::uint32_t cut) {
-    if (first_steps_.empty()) first_steps_.resize(locations_.size());
-    base::pod_vector<std::uint64_t>& firsts = first_steps_[observer];
-    const auto& cuts = locations_[observer]->cuts;
-    if (firsts.empty()) {
-      std::uint64_t first = 0;
-      for (std::uint64_t c = 0; c != cuts.size(); ++c) {
-        firsts.push_back(first);
-        first += cuts[c].steps;
-      }
-    }
-    return firsts[cut];
-  }
-
-  void write_part(written& w, const core::sync_record& wait, const thread_part& p, bool first, std::uint64_t until) {
-    w.records.push_back(wait);
-    core::sync_record& r = w.records.back();
-    const bool begins = begins_thread(wait);
-    const std::size_t before = w.records.size() - 1;
-    r.begin = !begins ? p.begin : before != 0 ? end_of(w.records[before - 1]) : std::min(begin_, wait.begin);
-    r.duration = std::max(begins ? wait.begin : until, r.begin) - r.begin;
-    if (begins) w.absent += r.duration;
-    if (!first) r.overhead = 0;
-    r.steps = static_cast<std::uint32_t>(w.steps.size());
-    r.flags = static_cast<std::uint16_t>(r.flags & ~unsigned{core::thread_flag::caused | core::thread_flag::merged});
-    if (p.overtaken) r.flags = static_cast<std::uint16_t>(r.flags | core::thread_flag::overtaken);
-    if (!p.caused) return;
-    r.flags = static_cast<std::uint16_t>(r.flags | core::thread_flag::caused |
-                                         (p.bounded ? unsigned{core::thread_flag::merged} : 0u));
-    r.completed_by = p.causer_location;
-    r.completion = p.causer_is_anchor ? new_anchor_[p.causer] : numbers_[p.causer_location].of_record[p.causer];
-    // A thread that was notified waits for the lock again.
-    if (core::action_of(wait.call).op == core::thread_op::await_notify && !p.causer_is_anchor &&
-        is_release(locations_[p.causer_location]->records[p.causer].call))
-      r.call = lock_after(wait.call);
-    if (p.base == thread_part::none) return;
-    r.flags = static_cast<std::uint16_t>(r.flags | core::thread_flag::based);
-    r.tag = static_cast<std::int32_t>(p.base_is_record ? numbers_[p.causer_location].of_record[p.base] : new_anchor_[p.base]);
-  }
-
-  // The call by which a thread takes its lock again inside a wait for a notification.
-  static core::mpi_call lock_after(core::mpi_call wait) noexcept {
-    switch (wait) {
-      case core::mpi_call::pthread_cond_wait:
-      case core::mpi_call::pthread_cond_timedwait: return core::mpi_call::pthread_mutex_lock;
-      case core::mpi_call::cnd_wait:
-      case core::mpi_call::cnd_timedwait: return core::mpi_call::mtx_lock;
-      default: return core::mpi_call::mutex_lock;
-    }
-  }
-  static bool is_release(core::mpi_call call) noexcept {
-    return core::is_of_threads(call) && core::action_of(call).object == core::thread_object::lock;
-  }
-
-  // A record that is not divided.
-  void adapt(core::sync_record& r, std::uint64_t steps, bool carried) const {
-    if (!carried) r.steps = static_cast<std::uint32_t>(steps);
-    if (core::is_of_threads(r.call)) {
-      r.flags = static_cast<std::uint16_t>(r.flags & ~unsigned{core::thread_flag::caused});
-      return;
-    }
-    const core::call_role role = core::role_of(r.call);
-    const bool polls = role == core::call_role::test || role == core::call_role::test_probe;
-    if (!r.has(core::sync_flag::complete) || (polls && !r.has(core::sync_flag::posts_receive | core::sync_flag::posts_send)))
-      return;
-    if (r.completed_by < numbers_.size() && r.completion < numbers_[r.completed_by].of_record.size())
-      r.completion = numbers_[r.completed_by].of_record[r.completion];
-  }
-
-  base::pod_vector<core::location_history*> locations_;
-  base::pod_vector<const core::location_history*> reading_;
-  std::uint64_t begin_, end_;
-  base::pod_vector<thread_part> parts_;
-  base::pod_vector<thread_anchor> anchors_;
-  base::pod_vector<std::uint32_t> firsts_;  ///< by location: the anchor that created its thread, or none
-  base::pod_vector<std::uint32_t> order_;  ///< anchors in the order of locations and time
-  base::pod_vector<std::uint32_t> new_anchor_;  ///< new record number of each anchor
-  base::vector<numbers> numbers_;
-  base::vector<base::pod_vector<std::uint64_t>> first_steps_;  ///< by observer: first step of each cut
-  base::vector<std::unique_ptr<written>> written_;
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/finalize/joined_threads.hpp
-#ifndef WHYWAIT_FINALIZE_JOINED_THREADS_HPP
-#define WHYWAIT_FINALIZE_JOINED_THREADS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace finalize {
-
-/// A thread that ended without calling MPI, or several that did in one gap between two calls, and what they did in marked
-/// code.
-struct ended_thread {
-  std::uint64_t begin = 0, end = 0;  ///< clock ticks
-  std::size_t first_step = 0, steps = 0;
-  std::uint64_t used = end - begin;  ///< how long at least one of them ran
-  std::int64_t threads = 1;
-};
-
-/// The records and steps of a location together with the work of threads that lived between two of its calls: the location
-/// started them and, if nothing else, waited for their end. Owns what its views show.
-class joined_threads {
- public:
-  /// `others[i].first_step` is an index in `work`. `begin`, `end`: of the recorded time, ticks; begin 0: what was before the
-  /// first record is not known. Takes the threads that fit, in any order.
-  joined_threads(const core::location_history& from, const base::pod_vector<ended_thread>& others,
-                 const base::pod_vector<core::path_step>& work, std::uint64_t begin, std::uint64_t end) {
-    const std::uint64_t n = from.records.size();
-    base::pod_vector<lived> fit;
-    for (const ended_thread& t : others) {
-      std::uint64_t next = from.carried, beyond = n;  // the first record that begins after it
-      while (next != beyond) {
-        const std::uint64_t middle = next + (beyond - next) / 2;
-        if (from.records[middle].begin < t.end) next = middle + 1;
-        else beyond = middle;
-      }
-      const std::uint64_t left = next != from.carried ? leave(from.records[next - 1]) : begin;
-      if (left == 0 || t.begin < left || (next == n && t.end > end)) continue;
-      fit.push_back({{next, left, next == n ? end : from.records[next].begin, 0, 0}, t});
-    }
-    base::small_stable_sort(fit, [](const lived& a, const lived& b) {
-      return a.in.record != b.in.record ? a.in.record < b.in.record : a.thread.end > b.thread.end;
-    });
-    base::pod_vector<gap> gaps;
-    for (const lived& l : fit) {
-      if (gaps.empty() || gaps.back().record != l.in.record) {
-        gaps.push_back(l.in);
-        waited_from_ = UINT64_MAX;
-      }
-      add(gaps.back(), l.thread, work);
-    }
-    if (threads_ != 0) copy(from, gaps);
-  }
-  joined_threads(const joined_threads&) = delete;
-  joined_threads& operator=(const joined_threads&) = delete;
-
-  /// How many threads belong to the location, and their time in marked code.
-  std::int64_t threads() const noexcept { return threads_; }
-  std::uint64_t ticks() const noexcept { return ticks_; }
-
-  /// Replaces the views of `to`, if there is any such thread.
-  void show(core::location_history& to) const noexcept {
-    if (threads_ == 0) return;
-    to.records = {&record_chunk_, 63, records_.size()};
-    to.steps = {&step_chunk_, 63, steps_.size()};
-  }
-
- private:
-  /// The time before a record. Threads may run side by side there: `used` is how long at least one of them ran, `worked` their time in
-  /// marked code as far as the location waited for it.
-  struct gap {
-    std::uint64_t record, begin, end, used, worked;
-  };
-  struct lived {
-    gap in;
-    ended_thread thread;
-  };
-  struct lent_step {
-    std::uint64_t record;
-    core::path_step step;
-  };
-
-  static std::uint64_t leave(const core::sync_record& r) noexcept { return r.begin + r.duration; }
-
-  // Adds a thread to its gap, those that end last first: for these the location waited, as far as it waited, and for an earlier one only
-  // before they began.
-  void add(gap& g, const ended_thread& t, const base::pod_vector<core::path_step>& work) {
-    const std::uint64_t until = std::min(t.end, waited_from_), waited = until > t.begin ? std::min(until - t.begin, t.used) : 0;
-    const double part = t.used != 0 ? static_cast<double>(waited) / static_cast<double>(t.used) : 0;
-    for (std::size_t i = t.first_step; i != t.first_step + t.steps; ++i) {
-      ticks_ += work[i].ticks;
-      parts_.push_back({g.record, work[i]});
-      core::path_step& s = parts_.back().step;
-      s.ticks = scaled(s.ticks, part);
-      g.worked += s.ticks;
-    }
-    g.used += waited;
-    waited_from_ = std::min(waited_from_, t.begin);
-    threads_ += t.threads;
-  }
-  static std::uint64_t scaled(std::uint64_t ticks, double part) noexcept {
-    return ticks == 0 ? 0 : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(ticks) * part));
-  }
-
-  void copy(const core::location_history& from, const base::pod_vector<gap>& gaps) {
-    const std::uint64_t n = from.records.size();
-    std::size_t g = 0, p = 0;
-    std::uint64_t step = 0;
-    records_.reserve(n);
-    steps_.reserve(from.steps.size() + parts_.size());
-    for (std::uint64_t i = 0; i <= n; ++i) {
-      const std::uint64_t until =
-          i == n ? from.steps.size()
-                 : std::min<std::uint64_t>(std::max<std::uint64_t>(from.records[i].steps, step), from.steps.size());
-      std::uint64_t own = 0;
-      for (; step != until; ++step) {
-        if (from.steps[step].block != 0) own += from.steps[step].ticks;
-        steps_.push_back(from.steps[step]);
-      }
-      if (g != gaps.size() && gaps[g].record == i) {
-        // Work side by side takes its part of the time that the location had besides its own marked code.
-        const std::uint64_t all = gaps[g].end - gaps[g].begin, room = std::min(gaps[g].used, all > own ? all - own : 0);
-        const double part = gaps[g].worked > room ? static_cast<double>(room) / static_cast<double>(gaps[g].worked) : 1.0;
-        for (; p != parts_.size() && parts_[p].record == i; ++p) {
-          core::path_step s = parts_[p].step;
-          s.ticks = scaled(s.ticks, part);
-          steps_.push_back(s);
-        }
-        ++g;
-      }
-      if (i == n) break;
-      records_.push_back(from.records[i]);
-      records_.back().steps = static_cast<std::uint32_t>(i < from.carried ? from.records[i].steps : steps_.size());
-    }
-    record_chunk_ = records_.data();
-    step_chunk_ = steps_.data();
-  }
-
-  base::pod_vector<lent_step> parts_;  ///< ascending by record
-  base::pod_vector<core::sync_record> records_;
-  base::pod_vector<core::path_step> steps_;
-  const core::sync_record* record_chunk_ = nullptr;
-  const core::path_step* step_chunk_ = nullptr;
-  std::int64_t threads_ = 0;
-  std::uint64_t ticks_ = 0;
-  std::uint64_t waited_from_ = UINT64_MAX;  ///< begin of the threads that were added in the current gap
-};
-
-}  // namespace finalize
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/finalize/process_records.hpp
-#ifndef WHYWAIT_FINALIZE_PROCESS_RECORDS_HPP
-#define WHYWAIT_FINALIZE_PROCESS_RECORDS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace finalize {
-
-/// Records of one thread that are not part of core::location_history. The pointers refer to memory of the recorder,
-/// which lives as long as the process.
-struct thread_records {
-  const record::call_site_table* sites = nullptr;  ///< resolves sync_record::site; null if the thread never called MPI
-  /// sums of dropped steps by block (core::site_table::capacity entries), or null
-  const core::path_step* folded = nullptr;
-  std::uint64_t lost_records = 0;
-  std::uint64_t lost_steps = 0;
-  std::uint64_t lost_before = 0;                ///< dropped records and steps of earlier epochs
-  std::uint64_t mismatched_ends = 0;
-};
-
-/// All records of one process. `history` has views of the records; process_names adds the keys that replace
-/// process-local numbers (blocks, call sites, code).
-struct process_records {
-  core::rank_history history;
-  base::vector<thread_records> threads;  ///< by location index, like history.locations
-  std::uint64_t begin_ticks = 0;
-  std::uint64_t end_ticks = 0;     ///< end of recording; before MPI_Finalize if `closed`
-  std::uint64_t last_ticks = 0;    ///< end of the run, or now; the totals extend to it
-  bool closed = false;             ///< recording ended before the run; events after `end_ticks` are in totals only
-  bool full = false;               ///< because memory ran out, and not for WHYWAIT_PAUSES
-  std::uint64_t calls = 0;         ///< observed MPI calls
-  std::uint64_t failed_polls = 0;  ///< tests and probes among `calls` that found nothing and began no record
-  std::uint64_t lost_records = 0;
-  std::uint64_t lost_steps = 0;
-  std::uint64_t lost_orders = 0;   ///< segments whose order did not fit into memory
-  std::uint64_t closings = 0;      ///< number of earlier epochs in which memory ran out
-  std::uint64_t interposed = 0;  ///< calls of pthread functions that were seen
-  std::uint64_t primitives = 0;  ///< thread primitives that waited, or ended a wait
-  std::uint64_t short_waits = 0, short_ticks = 0;  ///< waits for threads that were too short for a record
-  std::uint64_t least_ticks = 0;  ///< shorter ones have none
-  std::unique_ptr<explain::thread_book> book;  ///< records of waits for threads, as the explanation reads them; null: none
-  std::unique_ptr<joined_threads> joined;  ///< threads whose work counts as that of the main thread; null: none
-  std::uint64_t first_closed_ticks = 0;  ///< time at which memory first ran out; 0 if never
-
-  /// Prepares the records of thread primitives for the explanation. `begin`: of the run, ticks; `main`: the location of the
-  /// thread that began it, or thread_book::no_main.
-  void rewrite_threads(std::uint64_t begin, std::uint32_t main) {
-    base::pod_vector<core::location_history*> locations;
-    for (core::location_history& l : history.locations) locations.push_back(&l);
-    if (!explain::thread_book::needed(locations)) return;
-    book.reset(new explain::thread_book(locations, begin, end_ticks, main));
-    book->show();
-  }
-
-  /// Sets the bounds of the history to the whole run, in the time of its clock. Epochs set their own bounds.
-  void span_whole_run() noexcept {
-    history.begin_ns = history.clock(begin_ticks);
-    history.end_ns = history.clock(end_ticks);
-  }
-};
-
-}  // namespace finalize
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
 // ---- whywait/finalize/process_names.hpp
 #ifndef WHYWAIT_FINALIZE_PROCESS_NAMES_HPP
 #define WHYWAIT_FINALIZE_PROCESS_NAMES_HPP
@@ -51023,85 +51152,6 @@ inline coverage::code_filter common_filter(const core::settings& own, const fina
   std::string patterns = own.coverage != nullptr ? own.coverage : "";
   all.share(patterns);
   return coverage::code_filter(patterns);
-}
-
-}  // namespace finalize
-}  // namespace v0
-}  // namespace whywait
-
-#endif  // WHYWAIT_DISABLE
-
-#endif
-
-// ---- whywait/finalize/collect_location.hpp
-#ifndef WHYWAIT_FINALIZE_COLLECT_LOCATION_HPP
-#define WHYWAIT_FINALIZE_COLLECT_LOCATION_HPP
-
-#ifndef WHYWAIT_DISABLE
-
-namespace whywait {
-inline namespace v0 {
-namespace finalize {
-
-/// Holds a mutex of the recorder for a scope, or up to `unlock`.
-class locked {
- public:
-  explicit locked(pthread_mutex_t& mutex) noexcept : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
-  ~locked() { unlock(); }
-  void unlock() noexcept {
-    if (holds_) pthread_mutex_unlock(&mutex_);
-    holds_ = false;
-  }
-  locked(const locked&) = delete;
-  locked& operator=(const locked&) = delete;
-
- private:
-  pthread_mutex_t& mutex_;
-  bool holds_ = true;
-};
-
-/// Reads the records of one location into `to` and `beside`, and adds its totals to `all`. Under registry::mutex.
-inline void collect_location(record::location& from, const record::run_facts& run, core::location_history& to,
-                             thread_records& beside, process_records& all) {
-  to.thread = static_cast<std::int32_t>(from.index);
-  to.records = from.syncs.view();
-  to.steps = from.steps.view();
-  to.needs = from.needs.view();
-  // Of a location that still records only the thread itself may read everything.
-  const bool still = &from == record::this_location() || __atomic_load_n(&from.finished, __ATOMIC_ACQUIRE) != 0;
-  if (!run.running && still) record::detail::count_open_begins(from);
-  beside.mismatched_ends = from.mismatched_ends;
-  if (record::kept_details* const more = record::kept_details::of(from)) {
-    // The segment before the last record ends with the next event, which may never happen.
-    if (still && more->ordered) more->order.flush(from);
-    all.lost_orders += more->order.lost_segments();
-    to.order = more->order.segments();
-    to.order_nodes = more->order.nodes();
-  }
-  all.interposed += __atomic_load_n(&from.interposed, __ATOMIC_RELAXED);
-  const record::thread_facts* const thread = __atomic_load_n(&from.calls, __ATOMIC_ACQUIRE);
-  if (thread == nullptr) return;
-  beside.sites = &thread->sites;
-  beside.folded = thread->folded;
-  beside.lost_records = thread->lost_records;
-  beside.lost_steps = thread->lost_steps;
-  beside.lost_before = thread->lost_before;
-  to.whole = false;
-  to.dropped = beside.lost_records + beside.lost_steps - beside.lost_before;
-  to.carried = thread->carried;
-  if (from.cuts.is_open()) to.cuts = from.cuts.view();
-  if (from.cut_steps.is_open()) to.cut_steps = from.cut_steps.view();
-  to.opened = from.path.opened();
-  for (std::uint64_t n : thread->calls) all.calls += n;
-  all.primitives += __atomic_load_n(&thread->primitives, __ATOMIC_RELAXED);
-  all.short_waits += __atomic_load_n(&thread->short_waits, __ATOMIC_RELAXED);
-  all.short_ticks += __atomic_load_n(&thread->short_ticks, __ATOMIC_RELAXED);
-  all.lost_records += thread->lost_records;
-  all.lost_steps += thread->lost_steps;
-  // A thread may have stored a few records after another thread ran out of memory. These records follow gaps.
-  for (std::uint64_t i = 0; all.closed && i < to.records.size(); ++i)
-    if (from.syncs[i].posting > run.closed_posting)
-      from.syncs[i].flags = static_cast<std::uint16_t>(from.syncs[i].flags | core::sync_flag::failed);
 }
 
 }  // namespace finalize
@@ -59187,8 +59237,7 @@ inline rules::processor_use processor_use_of_process(mpi::state& process) noexce
     out.offered = process.counter->offered();
     out.refused = process.counter->refused();
   }
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) out.processors = CPU_COUNT(&allowed);
+  out.processors = processors_of_process(*process.registry);
   return out;
 }
 #endif  // WHYWAIT_DISABLE
@@ -66710,14 +66759,13 @@ struct processor_time {
   std::int64_t processors = 0;  ///< 0: not known
   std::int64_t longest_delay_ns = 0;  ///< a thread was ready to run and had none, so that all were busy
 
-  static processor_time of_process() noexcept {
+  static processor_time of_process(core::registry& registry) noexcept {
     processor_time out;
     const auto ns_of = [](const timeval& t) { return std::int64_t(t.tv_sec) * 1000000000 + std::int64_t(t.tv_usec) * 1000; };
     rusage used;
-    cpu_set_t allowed;
-    if (getrusage(RUSAGE_SELF, &used) != 0 || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return out;
+    if (getrusage(RUSAGE_SELF, &used) != 0) return out;
     out.ns = ns_of(used.ru_utime) + ns_of(used.ru_stime);
-    out.processors = CPU_COUNT(&allowed);
+    out.processors = finalize::processors_of_process(registry);
     return out;
   }
 };
@@ -66850,13 +66898,15 @@ inline void bound_balances(explain::outcome& found, const processor_time& used, 
   const auto worth_ns = static_cast<std::int64_t>(reports::detail::least_share * static_cast<double>(found.total_ns));
   const bool come_and_go = 10 * found.location_ns < 9 * found.locations * found.total_ns;
   for (explain::balance_answer& b : found.balances) {
-    const std::int64_t divided_ns = std::min(most_ns, b.most_ns - b.most_ns / std::max(1, b.among));
+    // Divided, the code runs on no more processors than there are; threads that follow one another are one at a time.
+    const std::int64_t parts = used.processors > 0 ? std::min<std::int64_t>(b.among, used.processors) : b.among;
+    const std::int64_t divided_ns = std::min(most_ns, b.most_ns - b.most_ns / std::max<std::int64_t>(1, parts));
     if (come_and_go && b.among > b.ranks && b.saving_ns >= worth_ns && b.saving_ns < divided_ns) {
       b.saving_ns = divided_ns;
       b.bounded = true;
       continue;
     }
-    const std::int64_t least_ns = std::min(most_ns, most_balanced_ns(b, own, worth_ns));
+    const std::int64_t least_ns = std::min(b.among > b.ranks ? divided_ns : most_ns, most_balanced_ns(b, own, worth_ns));
     if (b.saving_ns <= least_ns) continue;
     b.saving_ns = least_ns;
     b.bounded = !b.moves;  // of what moves it is the least in any case
@@ -67216,7 +67266,7 @@ inline std::shared_ptr<const reports::section> analyse_data(core::registry& regi
 /// Analyses the run of a process without MPI so far, thread by thread. `maps`: with those of the page. Throws std::bad_alloc and what the explanation throws.
 inline reports::result analyse(core::registry& registry, solo_run& run, bool maps = false) {
   const base::rank_noun_scope threads(true);
-  processor_time used = processor_time::of_process();
+  processor_time used = processor_time::of_process(registry);
   used.ns -= run.analysis_ns;
   solo_records records(registry, run);
   reports::run_facts facts = facts_of(registry, records);
@@ -67336,15 +67386,15 @@ inline void explain_now(record::run_facts& run, void* into, const void* address,
   const sync_site site{core::mpi_call::report, address, frame};
   sync_call call(site);  // the time that follows is not that of the program
   if (call) call.begin();
-  const processor_time before = processor_time::of_process();
+  const std::int64_t before_ns = detail::time_of(CLOCK_PROCESS_CPUTIME_ID);
   try {
     core::registry& registry = *core::the_registry();
-    result = reports::plain(analyse(registry, static_cast<solo_run&>(run), registry.config.output != nullptr));
+    base::replace(result, reports::plain(analyse(registry, static_cast<solo_run&>(run), registry.config.output != nullptr)));
   } catch (const std::exception& problem) {
-    result = whywait::result();
+    base::replace(result, whywait::result());
     result.reason = std::string("the analysis failed: ") + problem.what();
   }
-  static_cast<solo_run&>(run).analysis_ns += processor_time::of_process().ns - before.ns;
+  static_cast<solo_run&>(run).analysis_ns += detail::time_of(CLOCK_PROCESS_CPUTIME_ID) - before_ns;
   if (!call) return;
   static_cast<void>(call.end());
   if (core::sync_record* const r = call.store_wait(0)) call.finish(r);

@@ -6,6 +6,7 @@
 #include <whywait/core/kept_file.hpp>
 #include <whywait/core/module.hpp>
 #include <whywait/core/pages.hpp>
+#include <whywait/core/processor_set.hpp>
 #include <whywait/core/settings.hpp>
 #include <whywait/core/site.hpp>
 #include <whywait/core/warning.hpp>
@@ -79,6 +80,7 @@ struct registry {
       ///< run (record::run_facts); null after fork
   const threads::slow_calls* thread_calls;  ///< the slow paths of thread primitives; null: they are not recorded
   interposed_objects interposed;
+  processor_set processors;  ///< of threads that have ended
   code_source* sources;  ///< code that the compiler counts, newest first; the list only grows at its head
   uint32_t code_numbers;  ///< how many block numbers, from site_table::capacity on, they have taken
   clock_source clock;  ///< what all of its modules read
@@ -140,8 +142,9 @@ __attribute__((visibility("hidden"))) inline void end_of_thread(void* location) 
   timespec used;
   if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0)
     ended->processor_ns += static_cast<uint64_t>(used.tv_sec) * 1000000000u + static_cast<uint64_t>(used.tv_nsec);
-  __atomic_store_n(&ended->finished, 1u, __ATOMIC_RELEASE);
   registry& own = *whywait_v0_module.shared;
+  own.processors.add(0);
+  __atomic_store_n(&ended->finished, 1u, __ATOMIC_RELEASE);
   if (own.end_location != nullptr) own.end_location(own, *ended);
 }
 

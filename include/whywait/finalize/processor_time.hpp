@@ -3,6 +3,7 @@
 
 #include <whywait/core/code_count.hpp>
 #include <whywait/core/nearest.hpp>
+#include <whywait/finalize/process_use.hpp>
 #include <whywait/mpi/process_state.hpp>
 #include <whywait/rules/own_code.hpp>
 
@@ -10,7 +11,6 @@
 #include <cstdint>
 #include <cstdio>
 
-#include <sched.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,8 +43,7 @@ inline rules::processor_use processor_use_of_process(mpi::state& process) noexce
     out.offered = process.counter->offered();
     out.refused = process.counter->refused();
   }
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) out.processors = CPU_COUNT(&allowed);
+  out.processors = processors_of_process(*process.registry);
   return out;
 }
 #endif  // WHYWAIT_DISABLE

@@ -92,7 +92,7 @@ TEST_CASE("balancing a block saves what its slowest thread ran above the mean, n
     whywait::explain::balance_answer& b = found.balances[0];
     b.block = b.piece = block;
     b.rank = rank;
-    b.among = 4;
+    b.among = b.ranks = 4;
     b.several = several;
     bound_balances(found, {0, 2}, code);
     return b.saving_ns;
@@ -120,7 +120,7 @@ TEST_CASE("of the excess of joined code the part that the most uneven piece ran 
     b.block = pieces == 1 ? 7 : 8;
     b.piece = 7;
     b.rank = 1;
-    b.among = 2;
+    b.among = b.ranks = 2;
     b.pieces = pieces;
     bound_balances(found, {0, 2}, code);
     CHECK(b.saving_ns == (pieces == 1 ? 150 : 225));  // 150 of the 200 ns that the piece has above the mean
@@ -149,6 +149,21 @@ TEST_CASE("threads that wait in a loop leave their processors to others") {
   CHECK(used.ns == 400);
 }
 
+TEST_CASE("code that is divided among threads runs on no more processors than there are") {
+  const auto saved = [](std::int32_t among, std::int64_t processors) {
+    whywait::explain::outcome found = balanced(320);
+    found.balances[0].most_ns = 480;
+    found.balances[0].among = among;
+    found.balances[0].ranks = 1;
+    bound_balances(found, {0, processors});
+    return found.balances[0].saving_ns;
+  };
+  CHECK(saved(3, 2) == 240);  // the third thread had its place in another part of the run
+  CHECK(saved(3, 4) == 320);
+  CHECK(saved(3, 1) == 0);
+  CHECK(saved(3, 0) == 320);  // it is not known
+}
+
 TEST_CASE("without a number of processors nothing is bounded") {
   whywait::explain::outcome found = balanced(320);
   bound_balances(found, {});
@@ -156,11 +171,12 @@ TEST_CASE("without a number of processors nothing is bounded") {
 }
 
 TEST_CASE("the processor time of this process grows with its work") {
-  const processor_time before = processor_time::of_process();
+  whywait::core::registry& registry = *whywait::core::the_registry();
+  const processor_time before = processor_time::of_process(registry);
   CHECK(before.processors >= 1);
   volatile std::int64_t sum = 0;
-  while (processor_time::of_process().ns < before.ns + 2000000) sum = sum + 1;
-  CHECK(processor_time::of_process().ns >= before.ns + 2000000);
+  while (processor_time::of_process(registry).ns < before.ns + 2000000) sum = sum + 1;
+  CHECK(processor_time::of_process(registry).ns >= before.ns + 2000000);
 }
 
 TEST_CASE("threads that follow one another do not run at the same time") {

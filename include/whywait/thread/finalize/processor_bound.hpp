@@ -9,12 +9,12 @@
 #include <whywait/core/registry.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/finalize/collect_location.hpp>
+#include <whywait/finalize/process_use.hpp>
 #include <whywait/record/location.hpp>
 #include <whywait/report/model.hpp>
 #include <whywait/report/verdict.hpp>
 #include <whywait/rules/own_code.hpp>
 
-#include <sched.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -33,14 +33,13 @@ struct processor_time {
   std::int64_t processors = 0;  ///< 0: not known
   std::int64_t longest_delay_ns = 0;  ///< a thread was ready to run and had none, so that all were busy
 
-  static processor_time of_process() noexcept {
+  static processor_time of_process(core::registry& registry) noexcept {
     processor_time out;
     const auto ns_of = [](const timeval& t) { return std::int64_t(t.tv_sec) * 1000000000 + std::int64_t(t.tv_usec) * 1000; };
     rusage used;
-    cpu_set_t allowed;
-    if (getrusage(RUSAGE_SELF, &used) != 0 || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return out;
+    if (getrusage(RUSAGE_SELF, &used) != 0) return out;
     out.ns = ns_of(used.ru_utime) + ns_of(used.ru_stime);
-    out.processors = CPU_COUNT(&allowed);
+    out.processors = finalize::processors_of_process(registry);
     return out;
   }
 };
@@ -173,13 +172,15 @@ inline void bound_balances(explain::outcome& found, const processor_time& used, 
   const auto worth_ns = static_cast<std::int64_t>(reports::detail::least_share * static_cast<double>(found.total_ns));
   const bool come_and_go = 10 * found.location_ns < 9 * found.locations * found.total_ns;
   for (explain::balance_answer& b : found.balances) {
-    const std::int64_t divided_ns = std::min(most_ns, b.most_ns - b.most_ns / std::max(1, b.among));
+    // Divided, the code runs on no more processors than there are; threads that follow one another are one at a time.
+    const std::int64_t parts = used.processors > 0 ? std::min<std::int64_t>(b.among, used.processors) : b.among;
+    const std::int64_t divided_ns = std::min(most_ns, b.most_ns - b.most_ns / std::max<std::int64_t>(1, parts));
     if (come_and_go && b.among > b.ranks && b.saving_ns >= worth_ns && b.saving_ns < divided_ns) {
       b.saving_ns = divided_ns;
       b.bounded = true;
       continue;
     }
-    const std::int64_t least_ns = std::min(most_ns, most_balanced_ns(b, own, worth_ns));
+    const std::int64_t least_ns = std::min(b.among > b.ranks ? divided_ns : most_ns, most_balanced_ns(b, own, worth_ns));
     if (b.saving_ns <= least_ns) continue;
     b.saving_ns = least_ns;
     b.bounded = !b.moves;  // of what moves it is the least in any case

@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/ranks.hpp>
+#include <whywait/base/replace.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/clocks/virtual_clocks.hpp>
@@ -146,7 +147,7 @@ inline std::shared_ptr<const reports::section> analyse_data(core::registry& regi
 /// Analyses the run of a process without MPI so far, thread by thread. `maps`: with those of the page. Throws std::bad_alloc and what the explanation throws.
 inline reports::result analyse(core::registry& registry, solo_run& run, bool maps = false) {
   const base::rank_noun_scope threads(true);
-  processor_time used = processor_time::of_process();
+  processor_time used = processor_time::of_process(registry);
   used.ns -= run.analysis_ns;
   solo_records records(registry, run);
   reports::run_facts facts = facts_of(registry, records);
@@ -266,15 +267,15 @@ inline void explain_now(record::run_facts& run, void* into, const void* address,
   const sync_site site{core::mpi_call::report, address, frame};
   sync_call call(site);  // the time that follows is not that of the program
   if (call) call.begin();
-  const processor_time before = processor_time::of_process();
+  const std::int64_t before_ns = detail::time_of(CLOCK_PROCESS_CPUTIME_ID);
   try {
     core::registry& registry = *core::the_registry();
-    result = reports::plain(analyse(registry, static_cast<solo_run&>(run), registry.config.output != nullptr));
+    base::replace(result, reports::plain(analyse(registry, static_cast<solo_run&>(run), registry.config.output != nullptr)));
   } catch (const std::exception& problem) {
-    result = whywait::result();
+    base::replace(result, whywait::result());
     result.reason = std::string("the analysis failed: ") + problem.what();
   }
-  static_cast<solo_run&>(run).analysis_ns += processor_time::of_process().ns - before.ns;
+  static_cast<solo_run&>(run).analysis_ns += detail::time_of(CLOCK_PROCESS_CPUTIME_ID) - before_ns;
   if (!call) return;
   static_cast<void>(call.end());
   if (core::sync_record* const r = call.store_wait(0)) call.finish(r);
