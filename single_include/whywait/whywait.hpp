@@ -29741,8 +29741,8 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   auto& [waits, meanings, locations, records, waiting_ns, paused_ns, location_ns, longest_ns, clock_violations, unmatched,
          fault_ns, progress, total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends,
          removal, no_locks, turns, savings, factors, maps] = run;
-  static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency),
-      locations = std::max(locations, epoch.locations);
+  static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
+  locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
   records += epoch.records;
   waiting_ns += epoch.waiting_ns;
@@ -37773,11 +37773,17 @@ inline bool explains(core::stable_key block, const rules::finding& f, const expl
   return ns > 0 && 2000 * ns >= found.location_ns;
 }
 
-/// How long threads wait because of a block; for `whole`, all unmarked code, whatever the reason.
-[[gnu::noinline]] inline std::int64_t waited_for(core::stable_key piece, bool whole, const explain::outcome& found) noexcept {
+/// How long threads wait because of a block; for `whole`, all unmarked code, whatever the reason. A thread that waits in `join` to
+/// the end of another one waits also for work that is even, and so does a rank for a message of one whose threads share the block, and
+/// its threads with it (`by_threads`).
+[[gnu::noinline]] inline std::int64_t waited_for(core::stable_key piece, bool whole, bool by_threads,
+                                                 const explain::outcome& found) noexcept {
   std::int64_t ns = 0;
-  for (const explain::explanation& e : found.waits)
-    if (whole ? e.why != explain::pattern::join && !explain::waits_for_lock(e.why) : top_block(e) == piece) ns += e.wait_ns;
+  for (const explain::explanation& e : found.waits) {
+    const bool even = e.why == explain::pattern::join ||
+                      (by_threads && (e.why < explain::pattern::mutex_contention || 2 * e.inherited_wait_ns() > e.wait_ns));
+    if (!even && (whole ? !explain::waits_for_lock(e.why) : top_block(e) == piece)) ns += e.wait_ns;
+  }
   return ns;
 }
 
@@ -37823,54 +37829,6 @@ struct data_facts {
   base::vector<shared_data> shared;  ///< of one block the most important first
   base::vector<far_data> far;  ///< most bytes first
 };
-
-}  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/rules/change_words.hpp
-#ifndef WHYWAIT_RULES_CHANGE_WORDS_HPP
-#define WHYWAIT_RULES_CHANGE_WORDS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace rules {
-
-/// What to do about the code that made the late side of a wait late: the words before and after its name.
-struct change_words {
-  std::string_view because, state, change;  ///< of a verdict
-  std::string_view spread, over;            ///< of advice; after a blank those that run the code follow
-
-  /// `reason`: of the state; may be empty.
-  std::string verdict(const std::string& blocks, const std::string& reason) const {
-    const char* const why = reason.empty() ? "" : ", because ";
-    return blocks.empty() ? std::string() : base::joined({because, blocks, state, why, reason, change});
-  }
-  /// `nouns`: of those that run the code.
-  std::string advice(const std::string& blocks, std::string_view nouns, const std::string& reason) const {
-    const bool why = !reason.empty();
-    return base::joined({spread, blocks, over, over.back() == ' ' ? nouns : "", why ? " (" : "", reason, why ? ")" : ""});
-  }
-};
-
-/// By what made the code late.
-inline constexpr change_words uneven_words{" because of ", "", ": evening that out", "spread the work of ",
-                                           " evenly over the "};
-inline constexpr change_words handed_on_words{", which had waited for others because of ", "",
-                                              ": making it shorter or beginning sooner", "spread the work of ",
-                                              " evenly over the "};
-// Threads of a rank that wait for what another rank sends cannot share its work.
-inline constexpr change_words handed_to_threads_words{handed_on_words.because, "", handed_on_words.change, "make ", " shorter"};
-inline constexpr change_words marked_wait_words{" because of ", "", ": making it shorter", "make ", " shorter"};
-inline constexpr change_words begun_late_words{" because of ", ", which begins late there", ": beginning it sooner", "begin ",
-                                               " sooner"};
-inline constexpr change_words sleeping_words{" because of ", "", ": evening that out", "find what is waited for in ",
-                                             ", asleep or blocked for most of it, or spread that evenly over the "};
-
-/// From this part of its time on code is said to sleep.
-constexpr double least_asleep = 0.1;
 
 }  // namespace rules
 }  // namespace v0
@@ -37937,6 +37895,9 @@ struct processor_use {
   }
 };
 
+/// From this part of its time on code is said to sleep.
+constexpr double least_asleep = 0.1;
+
 /// One block of code on all threads that ran it, of ranks with one thread on all ranks: in total, and on the thread with the most
 /// time in it. Sent between ranks as bytes.
 struct code_use {
@@ -37998,9 +37959,8 @@ struct code_use {
     if (read_ns <= 0 || 2 * read_ns < most_ns || counting_ranks == ranks) return 0;
     return static_cast<double>(most_counts[core::code_count::blocked_ns]) / static_cast<double>(read_ns);
   }
-  /// Whether less work, or another division of it, may change nothing: that thread sleeps for a good part of the time, or for most of
-  /// what it takes longer than the others, or in other code for half of what evening it out saves, as up to
-  /// the next tick of a clock.
+  /// Whether less work, or another division of it, may change nothing: that thread sleeps for a good part of the time, for most of
+  /// what it takes longer than the others, or, as up to the next tick of a clock, in other code for half of what evening it out saves.
   bool sleeps() const noexcept {
     const std::int64_t others = std::max(1, ranks - 1);
     const auto longer_ns = [others](std::int64_t most, std::int64_t all) { return most - (all - most) / others; };
@@ -38919,8 +38879,9 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     if ((v.ratio > 0 && v.ratio < (is_dealt(b, dealt) ? far_from : least_ratio)) || rule_replaces(b, found, said)) continue;
     // Threads take the work as they come: no thread is slow. Where others wait for it longer than for one slow thread, the slow one
     // changes, and each wait is shared by all once the work is even.
+    const bool by_threads = further_threads(b) != 0 && !base::ranks_are_threads();
     const double even = (base::ranks_are_threads() || b.moves) && !divided
-                            ? std::min({run, base::seconds_of(waited_for(b.piece, whole, found) / b.among),
+                            ? std::min({run, base::seconds_of(waited_for(b.piece, whole, by_threads, found) / b.among),
                                         base::seconds_of(said.most_divided_ns)})
                             : 0;
     const bool far = even > (whole ? 2 : 1.4) * saving;
@@ -38950,8 +38911,6 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                                             : "the code " + between_text(v);
     if (of_most != nullptr) v.asleep = of_most->asleep;
     const bool one_other = other_threads(b) == 1;
-    const bool of_ranks =
-        further_threads(b) != 0 && !base::ranks_are_threads();  // which the other threads of one rank cannot save
     if (by_item) {
       v.claim = base::joined({divided ? "only " : "", base::rank_text(v.rank, v.thread),
                               divided ? " runs " : " spends most time in ", whole ? "the code " + between_text(v) : name,
@@ -38970,7 +38929,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     } else {
       v.claim = base::joined({slow_words(b, "takes", "take"), " ", base::fixed(v.ratio, v.ratio < 10 ? 1 : 0),
                               " times as long as the ", one_other ? "other in " : "others in ", name,
-                              of_ranks ? ": balancing it over all ranks' threads" : ": balancing it"});
+                              by_threads ? ": balancing it over all ranks' threads" : ": balancing it"});
     }
     const auto same_claim = [&v](const verdict_entry& x) { return x.claim == v.claim; };
     if (!again) {
@@ -41182,6 +41141,51 @@ inline void set_reason(row_writer& b, const explain::residual_term& t, const exp
 
 #endif
 
+// ---- whywait/rules/change_words.hpp
+#ifndef WHYWAIT_RULES_CHANGE_WORDS_HPP
+#define WHYWAIT_RULES_CHANGE_WORDS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// What to do about the code that made the late side of a wait late: the words before and after its name.
+struct change_words {
+  std::string_view because, state, change;  ///< of a verdict
+  std::string_view spread, over;            ///< of advice; after a blank those that run the code follow
+
+  /// `reason`: of the state; may be empty.
+  std::string verdict(const std::string& blocks, const std::string& reason) const {
+    const char* const why = reason.empty() ? "" : ", because ";
+    return blocks.empty() ? std::string() : base::joined({because, blocks, state, why, reason, change});
+  }
+  /// `nouns`: of those that run the code.
+  std::string advice(const std::string& blocks, std::string_view nouns, const std::string& reason) const {
+    const bool why = !reason.empty();
+    return base::joined({spread, blocks, over, over.back() == ' ' ? nouns : "", why ? " (" : "", reason, why ? ")" : ""});
+  }
+};
+
+/// By what made the code late.
+inline constexpr change_words uneven_words{" because of ", "", ": evening that out", "spread the work of ",
+                                           " evenly over the "};
+inline constexpr change_words handed_on_words{", which had waited for others because of ", "",
+                                              ": making it shorter or beginning sooner", "spread the work of ",
+                                              " evenly over the "};
+// Threads of a rank that wait for what another rank sends cannot share its work.
+inline constexpr change_words handed_to_threads_words{handed_on_words.because, "", handed_on_words.change, "make ", " shorter"};
+inline constexpr change_words marked_wait_words{" because of ", "", ": making it shorter", "make ", " shorter"};
+inline constexpr change_words begun_late_words{" because of ", ", which begins late there", ": beginning it sooner", "begin ",
+                                               " sooner"};
+inline constexpr change_words sleeping_words{" because of ", "", ": evening that out", "find what is waited for in ",
+                                             ", asleep or blocked for most of it, or spread that evenly over the "};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/rules/place_columns.hpp
 #ifndef WHYWAIT_RULES_PLACE_COLUMNS_HPP
 #define WHYWAIT_RULES_PLACE_COLUMNS_HPP
@@ -41862,10 +41866,10 @@ class fact_maker {
       w.time("code_system", spread.more_system_ns).set("code_faults", spread.more_faults);
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
       w.time("above_mean", above_mean(top, spread, longest_waiter)).time("above_others", spread.above_others_ns);
-      // Where processors were shared, or maybe a disk, `above_mean` is a bound.
+      // Where processors were shared, or the rank sleeps, `above_mean` is a bound.
       const explain::balance_answer* const even = balance_predicted(top, spread) ? balance_of(top) : nullptr;
-      w.set("balance_predicted",
-            even != nullptr && even->saving_ns <= program_.most_divided_ns && !program_.shared_processors && !use->sleeps());
+      w.set("balance_predicted", even != nullptr && even->saving_ns <= program_.most_divided_ns &&
+                                     !program_.shared_processors && (use == nullptr || !use->sleeps()));
       w.set("balance_moves", even != nullptr && (even->moves || delays_progress(top.block, found_)));
       w.set("balance_whole", even != nullptr && even->block == explain::unmarked_key());
       set_earlier_sends(w, found_, names_, program_, e, top.block);
@@ -54289,8 +54293,8 @@ inline void weaken(result& r) {
     const bool weak_pattern = v.of_pattern && weak_patterns && (r.run.threads_only || v.saving_seconds < 5 * not_understood);
     // What ranks do between polls may be work, which the clocks do not balance.
     const double uncertain = std::max(lost, between_polls);
-    const bool by_others = uncertain > 0 && v.problem.empty() && v.saving_seconds <= uncertain;
-    if (!weak_pattern && (!weak_locks || !of_lock) && !unseen && !by_others) kept.push_back(std::move(v));
+    const bool weak_balance = uncertain > 0 && v.problem.empty() && v.saving_seconds <= uncertain;
+    if (!weak_pattern && (!weak_locks || !of_lock) && !unseen && !weak_balance) kept.push_back(std::move(v));
   }
   r.verdict = std::move(kept);
   // The clocks keep the time that is not understood as it is, also where a rank waits in it that would not wait any more.
@@ -54337,8 +54341,8 @@ enum class objection {
 /// The one place that decides. A run is fine if all of these hold: it was explained as a whole, with all of its threads that
 /// work; less than `quiet_below` of its rank time was waiting (or less than `quiet_seconds` in all); less than 1 % is not
 /// understood or waits for another world; no rank waited long in MPI_Init; less than 10 % is input and output, sleep of
-/// threads, or their waits for something outside; threads do not wait for each other all the time; and its efficiency is at least 90 %. A program of one rank and one thread has
-/// no efficiency.
+/// threads, or their waits for something outside; threads do not wait for each other all the time; and its efficiency is at
+/// least 90 %. A program of one rank and one thread has no efficiency.
 inline objection first_objection(const result& r, const text_options& o = {}) noexcept {
   const run_facts& run = r.run;
   if (run.partial || !r.last_words.empty() || run.unseen_seconds > 0 || run.dropped_events > 0 || run.paused_seconds > 0)
@@ -64228,7 +64232,7 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   reports::mpi_time files = unknown_so_far.files().gather(now.team());
   reports::mpi_time other_worlds = unknown_so_far.other_worlds().gather(now.team());
   std::int64_t asleep_ns = 0;
-  for (const rules::rank_code& c : now.so_far().code_of_rank)  // further threads are idle in another way
+  for (const rules::rank_code& c : now.so_far().code_of_rank)  // its other threads may be idle
     asleep_ns += c.thread == 0 ? c.counts[core::code_count::blocked_ns] : 0;
   reports::mpi_time asleep = gather_seconds(asleep_ns > 0, base::seconds_of(asleep_ns), now.team());
   for (const time_not_understood::site_sum& s : unknown_so_far.sites()) keys.push_back(s.key);

@@ -140,8 +140,8 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   auto& [waits, meanings, locations, records, waiting_ns, paused_ns, location_ns, longest_ns, clock_violations, unmatched,
          fault_ns, progress, total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends,
          removal, no_locks, turns, savings, factors, maps] = run;
-  static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency),
-      locations = std::max(locations, epoch.locations);
+  static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
+  locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
   records += epoch.records;
   waiting_ns += epoch.waiting_ns;

@@ -7,6 +7,7 @@
 #include <whywait/report/printing.hpp>
 #include <whywait/report/uneven_sleep.hpp>
 #include <whywait/report/words.hpp>
+#include <whywait/rules/own_code.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -60,8 +61,8 @@ inline void weaken(result& r) {
     const bool weak_pattern = v.of_pattern && weak_patterns && (r.run.threads_only || v.saving_seconds < 5 * not_understood);
     // What ranks do between polls may be work, which the clocks do not balance.
     const double uncertain = std::max(lost, between_polls);
-    const bool by_others = uncertain > 0 && v.problem.empty() && v.saving_seconds <= uncertain;
-    if (!weak_pattern && (!weak_locks || !of_lock) && !unseen && !by_others) kept.push_back(std::move(v));
+    const bool weak_balance = uncertain > 0 && v.problem.empty() && v.saving_seconds <= uncertain;
+    if (!weak_pattern && (!weak_locks || !of_lock) && !unseen && !weak_balance) kept.push_back(std::move(v));
   }
   r.verdict = std::move(kept);
   // The clocks keep the time that is not understood as it is, also where a rank waits in it that would not wait any more.
@@ -108,8 +109,8 @@ enum class objection {
 /// The one place that decides. A run is fine if all of these hold: it was explained as a whole, with all of its threads that
 /// work; less than `quiet_below` of its rank time was waiting (or less than `quiet_seconds` in all); less than 1 % is not
 /// understood or waits for another world; no rank waited long in MPI_Init; less than 10 % is input and output, sleep of
-/// threads, or their waits for something outside; threads do not wait for each other all the time; and its efficiency is at least 90 %. A program of one rank and one thread has
-/// no efficiency.
+/// threads, or their waits for something outside; threads do not wait for each other all the time; and its efficiency is at
+/// least 90 %. A program of one rank and one thread has no efficiency.
 inline objection first_objection(const result& r, const text_options& o = {}) noexcept {
   const run_facts& run = r.run;
   if (run.partial || !r.last_words.empty() || run.unseen_seconds > 0 || run.dropped_events > 0 || run.paused_seconds > 0)

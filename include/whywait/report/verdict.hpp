@@ -287,8 +287,9 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     if ((v.ratio > 0 && v.ratio < (is_dealt(b, dealt) ? far_from : least_ratio)) || rule_replaces(b, found, said)) continue;
     // Threads take the work as they come: no thread is slow. Where others wait for it longer than for one slow thread, the slow one
     // changes, and each wait is shared by all once the work is even.
+    const bool by_threads = further_threads(b) != 0 && !base::ranks_are_threads();
     const double even = (base::ranks_are_threads() || b.moves) && !divided
-                            ? std::min({run, base::seconds_of(waited_for(b.piece, whole, found) / b.among),
+                            ? std::min({run, base::seconds_of(waited_for(b.piece, whole, by_threads, found) / b.among),
                                         base::seconds_of(said.most_divided_ns)})
                             : 0;
     const bool far = even > (whole ? 2 : 1.4) * saving;
@@ -318,8 +319,6 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                                             : "the code " + between_text(v);
     if (of_most != nullptr) v.asleep = of_most->asleep;
     const bool one_other = other_threads(b) == 1;
-    const bool of_ranks =
-        further_threads(b) != 0 && !base::ranks_are_threads();  // which the other threads of one rank cannot save
     if (by_item) {
       v.claim = base::joined({divided ? "only " : "", base::rank_text(v.rank, v.thread),
                               divided ? " runs " : " spends most time in ", whole ? "the code " + between_text(v) : name,
@@ -338,7 +337,7 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     } else {
       v.claim = base::joined({slow_words(b, "takes", "take"), " ", base::fixed(v.ratio, v.ratio < 10 ? 1 : 0),
                               " times as long as the ", one_other ? "other in " : "others in ", name,
-                              of_ranks ? ": balancing it over all ranks' threads" : ": balancing it"});
+                              by_threads ? ": balancing it over all ranks' threads" : ": balancing it"});
     }
     const auto same_claim = [&v](const verdict_entry& x) { return x.claim == v.claim; };
     if (!again) {

@@ -70,11 +70,17 @@ inline bool explains(core::stable_key block, const rules::finding& f, const expl
   return ns > 0 && 2000 * ns >= found.location_ns;
 }
 
-/// How long threads wait because of a block; for `whole`, all unmarked code, whatever the reason.
-[[gnu::noinline]] inline std::int64_t waited_for(core::stable_key piece, bool whole, const explain::outcome& found) noexcept {
+/// How long threads wait because of a block; for `whole`, all unmarked code, whatever the reason. A thread that waits in `join` to
+/// the end of another one waits also for work that is even, and so does a rank for a message of one whose threads share the block, and
+/// its threads with it (`by_threads`).
+[[gnu::noinline]] inline std::int64_t waited_for(core::stable_key piece, bool whole, bool by_threads,
+                                                 const explain::outcome& found) noexcept {
   std::int64_t ns = 0;
-  for (const explain::explanation& e : found.waits)
-    if (whole ? e.why != explain::pattern::join && !explain::waits_for_lock(e.why) : top_block(e) == piece) ns += e.wait_ns;
+  for (const explain::explanation& e : found.waits) {
+    const bool even = e.why == explain::pattern::join ||
+                      (by_threads && (e.why < explain::pattern::mutex_contention || 2 * e.inherited_wait_ns() > e.wait_ns));
+    if (!even && (whole ? !explain::waits_for_lock(e.why) : top_block(e) == piece)) ns += e.wait_ns;
+  }
   return ns;
 }
 

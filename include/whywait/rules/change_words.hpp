@@ -41,9 +41,6 @@ inline constexpr change_words begun_late_words{" because of ", ", which begins l
 inline constexpr change_words sleeping_words{" because of ", "", ": evening that out", "find what is waited for in ",
                                              ", asleep or blocked for most of it, or spread that evenly over the "};
 
-/// From this part of its time on code is said to sleep.
-constexpr double least_asleep = 0.1;
-
 }  // namespace rules
 }  // namespace v0
 }  // namespace whywait

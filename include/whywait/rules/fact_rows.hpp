@@ -312,10 +312,10 @@ class fact_maker {
       w.time("code_system", spread.more_system_ns).set("code_faults", spread.more_faults);
       w.set("units_ratio", spread.units_ratio).set("visits_ratio", spread.visits_ratio);
       w.time("above_mean", above_mean(top, spread, longest_waiter)).time("above_others", spread.above_others_ns);
-      // Where processors were shared, or maybe a disk, `above_mean` is a bound.
+      // Where processors were shared, or the rank sleeps, `above_mean` is a bound.
       const explain::balance_answer* const even = balance_predicted(top, spread) ? balance_of(top) : nullptr;
-      w.set("balance_predicted",
-            even != nullptr && even->saving_ns <= program_.most_divided_ns && !program_.shared_processors && !use->sleeps());
+      w.set("balance_predicted", even != nullptr && even->saving_ns <= program_.most_divided_ns &&
+                                     !program_.shared_processors && (use == nullptr || !use->sleeps()));
       w.set("balance_moves", even != nullptr && (even->moves || delays_progress(top.block, found_)));
       w.set("balance_whole", even != nullptr && even->block == explain::unmarked_key());
       set_earlier_sends(w, found_, names_, program_, e, top.block);

@@ -11,7 +11,6 @@
 #include <whywait/explain/code_readings.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/explain/walk.hpp>
-#include <whywait/rules/change_words.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -74,6 +73,9 @@ struct processor_use {
   }
 };
 
+/// From this part of its time on code is said to sleep.
+constexpr double least_asleep = 0.1;
+
 /// One block of code on all threads that ran it, of ranks with one thread on all ranks: in total, and on the thread with the most
 /// time in it. Sent between ranks as bytes.
 struct code_use {
@@ -135,9 +137,8 @@ struct code_use {
     if (read_ns <= 0 || 2 * read_ns < most_ns || counting_ranks == ranks) return 0;
     return static_cast<double>(most_counts[core::code_count::blocked_ns]) / static_cast<double>(read_ns);
   }
-  /// Whether less work, or another division of it, may change nothing: that thread sleeps for a good part of the time, or for most of
-  /// what it takes longer than the others, or in other code for half of what evening it out saves, as up to
-  /// the next tick of a clock.
+  /// Whether less work, or another division of it, may change nothing: that thread sleeps for a good part of the time, for most of
+  /// what it takes longer than the others, or, as up to the next tick of a clock, in other code for half of what evening it out saves.
   bool sleeps() const noexcept {
     const std::int64_t others = std::max(1, ranks - 1);
     const auto longer_ns = [others](std::int64_t most, std::int64_t all) { return most - (all - most) / others; };

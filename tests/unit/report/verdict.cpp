@@ -351,6 +351,46 @@ TEST_CASE("threads that take work as they come are not named; that they differ i
   CHECK(first_sentence(with({b}, said)).find("sending first") == 0);
 }
 
+TEST_CASE("a thread that only waits for the end of others does not make the slow one change") {
+  const whywait::base::rank_noun_scope threads(true);
+  const auto sentence_with = [](explain::pattern why) {
+    explain::explanation waits = late_sender();  // 18.9 s, above all for compute_interior
+    waits.why = why;
+    explain::outcome found = outcome({waits}, 8, 10 * second);
+    found.total_ns = 10 * second;
+    found.balances = {balance_of(compute, 3, 8, 6, 20, 1.5)};
+    reports::run_facts run = facts();
+    run.seconds = 10;
+    run.threads_only = true;
+    return first_sentence(reports::assemble(found, names(), run, {}));
+  };
+  CHECK(sentence_with(explain::pattern::thread_barrier).find("now one thread, now another takes longer in") == 0);
+  CHECK(sentence_with(explain::pattern::join).find("thread 3 takes 3.0 times as long as the others in") == 0);
+}
+
+TEST_CASE("of code of the threads of ranks, waits of other ranks for the whole of it do not tell how uneven it is") {
+  const auto sentence_with = [](explain::pattern why, std::int32_t thread, std::int64_t inherited_ns) {
+    explain::explanation waits = late_sender();  // 18.9 s, above all for compute_interior
+    waits.why = why;
+    waits.indirect_ns = inherited_ns;
+    explain::outcome found = outcome({waits}, 8, 10 * second);
+    found.total_ns = 10 * second;
+    found.balances = {balance_of(compute, 3, 8, 6, 20, 1.5)};
+    found.balances[0].thread = thread;
+    found.balances[0].moves = true;
+    reports::run_facts run = facts();
+    run.seconds = 10;
+    return first_sentence(reports::assemble(found, names(), run, {}));
+  };
+  const auto changes = [&](explain::pattern why, std::int32_t thread, std::int64_t inherited_ns) {
+    return sentence_with(why, thread, inherited_ns).find("at times") != std::string::npos;
+  };
+  CHECK(changes(explain::pattern::thread_barrier, 1, 0));
+  CHECK_FALSE(changes(explain::pattern::thread_barrier, 1, 10 * second));  // its rank waited for another one
+  CHECK_FALSE(changes(explain::pattern::late_sender, 1, 0));
+  CHECK(changes(explain::pattern::late_sender, 0, 0));
+}
+
 TEST_CASE("rules add to the verdict what they say, largest saving first, each once") {
   rules::evaluation said;
   said.waits.resize(1);
