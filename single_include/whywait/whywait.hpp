@@ -39273,8 +39273,8 @@ struct result {
   reports::not_understood not_understood;  ///< MPI time without an explanation
   reports::profile profile;  ///< regions, messages and ranks of the whole run
   mpi_time files;  ///< input and output
-  /// Of threads in a program without MPI: calls that only sleep. Of ranks: all code in which their main threads were asleep or blocked,
-  /// where the kernel tells, without calls. Both count as code.
+  /// Of threads in a program without MPI: calls that only sleep. Of ranks: all code without units of work in which their main threads
+  /// were asleep or blocked, where the kernel tells, without calls. Both count as code.
   mpi_time asleep;
   mpi_time outside;  ///< of such threads: waits for something outside of the threads, and up to a time limit
   mpi_time other_worlds;  ///< waiting for processes outside of MPI_COMM_WORLD
@@ -64232,8 +64232,8 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   reports::mpi_time files = unknown_so_far.files().gather(now.team());
   reports::mpi_time other_worlds = unknown_so_far.other_worlds().gather(now.team());
   std::int64_t asleep_ns = 0;
-  for (const rules::rank_code& c : now.so_far().code_of_rank)  // its other threads may be idle
-    asleep_ns += c.thread == 0 ? c.counts[core::code_count::blocked_ns] : 0;
+  for (const rules::rank_code& c : now.so_far().code_of_rank)  // other threads may be idle, and units of work are work
+    asleep_ns += c.thread == 0 && c.work == 0 ? c.counts[core::code_count::blocked_ns] : 0;
   reports::mpi_time asleep = gather_seconds(asleep_ns > 0, base::seconds_of(asleep_ns), now.team());
   for (const time_not_understood::site_sum& s : unknown_so_far.sites()) keys.push_back(s.key);
   for (const mpi_time_sums* const sums : {&unknown_so_far.files(), &unknown_so_far.other_worlds()})

@@ -250,8 +250,8 @@ struct result {
   reports::not_understood not_understood;  ///< MPI time without an explanation
   reports::profile profile;  ///< regions, messages and ranks of the whole run
   mpi_time files;  ///< input and output
-  /// Of threads in a program without MPI: calls that only sleep. Of ranks: all code in which their main threads were asleep or blocked,
-  /// where the kernel tells, without calls. Both count as code.
+  /// Of threads in a program without MPI: calls that only sleep. Of ranks: all code without units of work in which their main threads
+  /// were asleep or blocked, where the kernel tells, without calls. Both count as code.
   mpi_time asleep;
   mpi_time outside;  ///< of such threads: waits for something outside of the threads, and up to a time limit
   mpi_time other_worlds;  ///< waiting for processes outside of MPI_COMM_WORLD
