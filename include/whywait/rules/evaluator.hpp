@@ -185,7 +185,7 @@ class evaluator {
     out.problem = rule.name;
     out.rule = key.rule;
     out.seconds = found.seconds;
-    out.saving = found.saving;
+    out.saving = store_.run_time > 0 ? std::min(found.saving, store_.run_time) : found.saving;  // wall time
     out.instances = found.instances;
     out.wait = key.wait;
     const double whole = store_.location_time;

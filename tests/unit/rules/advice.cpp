@@ -905,6 +905,18 @@ TEST_CASE("what a rank sleeps elsewhere may absorb what evening out its code sav
   CHECK(use(500).most_asleep_ns == 500 * sample::ms);
 }
 
+TEST_CASE("no advice saves more than the run") {
+  auto o = sample::outcome({late_sender()});
+  const auto saving = [&o] {
+    const auto e = sample::evaluate(
+        o,
+        "declare problem for late_sender parameters (name = \"probe\", root = \"x\", duration = w.duration, saving = 90 s);");
+    return sample::find(e.waits[0].list, "probe")->saving;
+  };
+  o.longest_ns = 1500 * sample::ms;
+  CHECK(saving() == doctest::Approx(1.5));
+}
+
 TEST_CASE("rules see no top block in a wait to which no block contributed") {
   const std::string rule = "declare problem for wait when top = '' parameters (name = \"no_top\", duration = duration);";
   const auto found = [&rule](std::int64_t slower_ms) {
