@@ -6,7 +6,6 @@
 #include <whywait/finalize/collect.hpp>
 #include <whywait/finalize/late_start.hpp>
 #include <whywait/finalize/other_threads.hpp>
-#include <whywait/finalize/process_use.hpp>
 #include <whywait/finalize/team.hpp>
 #include <whywait/finalize/unseen_openmp.hpp>
 #include <whywait/finalize/waiting_sample.hpp>

@@ -569,21 +569,31 @@ TEST_CASE("memory that is used once cannot be used again") {
   }
 }
 
+namespace {
+
+// Ranks work before they send, `indirect` of it because they had waited themselves.
+rules::findings sent_after_work(double indirect, bool nonblocking) {
+  const scenario s = {"send_after_work", [&](rules::event_store& store, rules::trouble&, bool) {
+                        wait_fact(store, "late_sender")
+                            .set("lead", "even")
+                            .set("nonblocking", nonblocking)
+                            .set("top", "compute_interior")
+                            .set("top_kind", "region")
+                            .set("earlier_share", 0.2)
+                            .set("earlier_saving", 0.2)
+                            .set("earlier_in_turn", 0.5)
+                            .set("earlier_indirect", indirect)
+                            .set("earlier_ranks", "ranks 0-3")
+                            .set("earlier_sends", "MPI_Send (halo.cpp:131)");
+                      }};
+  return run(built_in(), s, false);
+}
+
+}  // namespace
+
 TEST_CASE("messages that hand on waits probably depend on the work ahead of them, which can be sent in parts") {
   for (const double indirect : {0.2, 0.21, 0.5, 0.51}) {
-    const scenario s = {"send_after_work", [&](rules::event_store& store, rules::trouble&, bool) {
-                          wait_fact(store, "late_sender")
-                              .set("lead", "even")
-                              .set("top", "compute_interior")
-                              .set("top_kind", "region")
-                              .set("earlier_share", 0.2)
-                              .set("earlier_saving", 0.2)
-                              .set("earlier_in_turn", 0.5)
-                              .set("earlier_indirect", indirect)
-                              .set("earlier_ranks", "ranks 0-3")
-                              .set("earlier_sends", "MPI_Send (halo.cpp:131)");
-                        }};
-    const rules::findings found = run(built_in(), s, false);
+    const rules::findings found = sent_after_work(indirect, false);
     const rules::finding* const f = sample::find(found.list, "send_after_work");
     REQUIRE((f != nullptr) == (indirect <= 0.5));
     if (f == nullptr) continue;
@@ -594,19 +604,7 @@ TEST_CASE("messages that hand on waits probably depend on the work ahead of them
 
 TEST_CASE("nonblocking sends ahead of the work leave in calls of MPI_Test in it") {
   for (const bool nonblocking : {false, true}) {
-    const scenario s = {"send_after_work", [&](rules::event_store& store, rules::trouble&, bool) {
-                          wait_fact(store, "late_sender")
-                              .set("lead", "even")
-                              .set("nonblocking", nonblocking)
-                              .set("top", "compute_interior")
-                              .set("top_kind", "region")
-                              .set("earlier_share", 0.2)
-                              .set("earlier_saving", 0.2)
-                              .set("earlier_in_turn", 0.5)
-                              .set("earlier_ranks", "ranks 0-3")
-                              .set("earlier_sends", "MPI_Isend (halo.cpp:131)");
-                        }};
-    const rules::findings found = run(built_in(), s, false);
+    const rules::findings found = sent_after_work(0, nonblocking);
     const rules::finding* const f = sample::find(found.list, "send_after_work");
     REQUIRE(f != nullptr);
     CHECK((f->verdict.find("ahead of it and MPI_Test in it, if the") != std::string::npos) == nonblocking);

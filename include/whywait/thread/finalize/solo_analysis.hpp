@@ -20,7 +20,6 @@
 #include <whywait/finalize/fail_check.hpp>
 #include <whywait/finalize/fault_cost.hpp>
 #include <whywait/finalize/process_names.hpp>
-#include <whywait/finalize/process_use.hpp>
 #include <whywait/finalize/ran_code.hpp>
 #include <whywait/finalize/thread_data_analysis.hpp>
 #include <whywait/finalize/unseen_openmp.hpp>
