@@ -14,6 +14,7 @@
 #include <whywait/core/version.hpp>
 
 #include <whywait/core/registry.hpp>
+#include <whywait/thread/gomp_locks.hpp>
 #include <whywait/thread/gomp_runtime.hpp>
 #include <whywait/thread/gomp_tasks.hpp>
 #include <whywait/thread/next_function.hpp>
@@ -101,10 +102,12 @@ void run_region(const void* address, body function, void* data, Call call, void*
   join(t);
 }
 
-/// The program uses a part of OpenMP that is not observed. About 2 ns.
+/// The program uses a part of OpenMP that is not observed. A team of one thread waits for a device at most. About 5 ns.
 inline void note_unobserved(uint32_t part) noexcept {
   core::registry* const registry = core::the_registry();
-  if (registry != nullptr && !registry->interposed.used(part))
+  if (registry == nullptr || registry->interposed.used(part)) return;
+  if (part != core::openmp_part::device && omp_get_num_threads() == 1) return;
+  if (part != core::openmp_part::locked_atomic || recent_atomics.are_frequent())
     __atomic_fetch_or(&registry->interposed.openmp, 1u << part, __ATOMIC_RELAXED);
 }
 
@@ -291,71 +294,41 @@ WHYWAIT_DETAIL_GOMP_LOCK(GOMP_ordered_start, GOMP_ordered_end, (void), (), ::why
 #undef WHYWAIT_DETAIL_GOMP_LOCK
 
 // Locks of the program, named by their address. Other names in C++: omp.h declares these functions for its own type, and the runtime
-// has two versions of them.
-#define WHYWAIT_DETAIL_GOMP_OWN_LOCK(result, name)                                  \
+// has two versions of them. Those of Fortran end with an underscore.
+#define WHYWAIT_DETAIL_GOMP_OWN(result, name)                                       \
   WHYWAIT_DETAIL_GOMP result whywait_gomp_##name(void* of) noexcept __asm__(#name); \
   WHYWAIT_DETAIL_GOMP result whywait_gomp_##name(void* of) noexcept
-WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_set_lock) {
-  WHYWAIT_DETAIL_GOMP_PASS(omp_set_lock, void(void*), (of));
-  static ::whywait::threads::next_function<void(void*)> next("omp_set_lock", "OMP_3.0");
-  const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_set_lock));
-  ::whywait::threads::team_lock* const lock = ::whywait::threads::lock_named(reinterpret_cast<uintptr_t>(of));
-  ::whywait::threads::want_lock(lock);
-  next.get()(of);
-  ::whywait::threads::have_lock(site, lock);
-  WHYWAIT_DETAIL_GOMP_KEPT;
-}
-WHYWAIT_DETAIL_GOMP_OWN_LOCK(int, omp_test_lock) {
-  WHYWAIT_DETAIL_GOMP_PASS(omp_test_lock, int(void*), (of));
-  static ::whywait::threads::next_function<int(void*)> next("omp_test_lock", "OMP_3.0");
-  const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_set_lock));
-  const int taken = next.get()(of);
-  if (taken != 0) ::whywait::threads::have_free_lock(site, ::whywait::threads::lock_named(reinterpret_cast<uintptr_t>(of)));
-  return taken;
-}
-WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_unset_lock) {
-  WHYWAIT_DETAIL_GOMP_PASS(omp_unset_lock, void(void*), (of));
-  static ::whywait::threads::next_function<void(void*)> next("omp_unset_lock", "OMP_3.0");
-  const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_unset_lock));
-  ::whywait::threads::give_up_lock(site, ::whywait::threads::lock_named(reinterpret_cast<uintptr_t>(of)));
-  next.get()(of);
-  WHYWAIT_DETAIL_GOMP_KEPT;
-}
-// The runtime decides whether the calling thread holds a nested lock already: a try returns how often it holds the lock then.
-WHYWAIT_DETAIL_GOMP_OWN_LOCK(int, omp_test_nest_lock) {
-  WHYWAIT_DETAIL_GOMP_PASS(omp_test_nest_lock, int(void*), (of));
-  static ::whywait::threads::next_function<int(void*)> next("omp_test_nest_lock", "OMP_3.0");
-  const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_set_nest_lock));
-  const int depth = next.get()(of);
-  if (depth != 0) ::whywait::threads::have_nested(site, of, depth);
-  return depth;
-}
-WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_set_nest_lock) {
-  WHYWAIT_DETAIL_GOMP_PASS(omp_set_nest_lock, void(void*), (of));
-  static ::whywait::threads::next_function<void(void*)> next("omp_set_nest_lock", "OMP_3.0");
-  static ::whywait::threads::next_function<int(void*)> test("omp_test_nest_lock", "OMP_3.0");
-  const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_set_nest_lock));
-  if (const int depth = test.get()(of)) return ::whywait::threads::have_nested(site, of, depth);
-  ::whywait::threads::team_lock* const lock = ::whywait::threads::lock_named(reinterpret_cast<uintptr_t>(of));
-  ::whywait::threads::want_lock(lock);
-  next.get()(of);
-  ::whywait::threads::have_lock(site, lock);
-  if (lock != nullptr) lock->depth = 1;
-  WHYWAIT_DETAIL_GOMP_KEPT;
-}
-WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_unset_nest_lock) {
-  WHYWAIT_DETAIL_GOMP_PASS(omp_unset_nest_lock, void(void*), (of));
-  static ::whywait::threads::next_function<void(void*)> next("omp_unset_nest_lock", "OMP_3.0");
-  const ::whywait::threads::sync_site site = ::whywait::threads::gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_unset_nest_lock));
-  ::whywait::threads::team_lock* const lock = ::whywait::threads::lock_named(reinterpret_cast<uintptr_t>(of));
-  if (lock != nullptr && (lock->depth < 2 || --lock->depth == 0)) {
-    lock->depth = 0;
-    ::whywait::threads::give_up_lock(site, lock);
+#define WHYWAIT_DETAIL_GOMP_OWN_LOCK(result, name, act, what)                                       \
+  WHYWAIT_DETAIL_GOMP_OWN(result, name) {                                                           \
+    WHYWAIT_DETAIL_GOMP_PASS(name, result(void*), (of));                                            \
+    namespace gomp = ::whywait::threads::gomp;                                                      \
+    static ::whywait::threads::next_function<result(void*)> next(#name, "OMP_3.0");                 \
+    const int returned = gomp::act(gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(what)), of, next.get()); \
+    WHYWAIT_DETAIL_GOMP_KEPT;                                                                       \
+    return static_cast<result>(returned);                                                           \
   }
-  next.get()(of);
-  WHYWAIT_DETAIL_GOMP_KEPT;
-}
+#define WHYWAIT_DETAIL_GOMP_NEST_LOCK(name, try_name)                                                             \
+  WHYWAIT_DETAIL_GOMP_OWN(void, name) {                                                                           \
+    WHYWAIT_DETAIL_GOMP_PASS(name, void(void*), (of));                                                            \
+    namespace gomp = ::whywait::threads::gomp;                                                                    \
+    static ::whywait::threads::next_function<void(void*)> next(#name, "OMP_3.0");                                 \
+    static ::whywait::threads::next_function<int(void*)> test(#try_name, "OMP_3.0");                              \
+    gomp::set_nest_lock(gomp::place_of(WHYWAIT_DETAIL_GOMP_SITE(omp_set_nest_lock)), of, next.get(), test.get()); \
+    WHYWAIT_DETAIL_GOMP_KEPT;                                                                                     \
+  }
+#define WHYWAIT_DETAIL_GOMP_OWN_LOCKS(end)                                                           \
+  WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_set_lock##end, set_lock, omp_set_lock)                      \
+  WHYWAIT_DETAIL_GOMP_OWN_LOCK(int, omp_test_lock##end, test_lock, omp_set_lock)                     \
+  WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_unset_lock##end, unset_lock, omp_unset_lock)                \
+  WHYWAIT_DETAIL_GOMP_OWN_LOCK(int, omp_test_nest_lock##end, test_nest_lock, omp_set_nest_lock)      \
+  WHYWAIT_DETAIL_GOMP_OWN_LOCK(void, omp_unset_nest_lock##end, unset_nest_lock, omp_unset_nest_lock) \
+  WHYWAIT_DETAIL_GOMP_NEST_LOCK(omp_set_nest_lock##end, omp_test_nest_lock##end)
+WHYWAIT_DETAIL_GOMP_OWN_LOCKS()
+WHYWAIT_DETAIL_GOMP_OWN_LOCKS(_)
+#undef WHYWAIT_DETAIL_GOMP_OWN_LOCKS
+#undef WHYWAIT_DETAIL_GOMP_NEST_LOCK
 #undef WHYWAIT_DETAIL_GOMP_OWN_LOCK
+#undef WHYWAIT_DETAIL_GOMP_OWN
 
 // --- What waits and is not observed: the report names it
 #define WHYWAIT_DETAIL_GOMP_UNOBSERVED(part, result, name, parameters, arguments)  \

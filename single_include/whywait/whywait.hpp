@@ -17708,6 +17708,26 @@ inline bool creates_members(const void* address) noexcept {
 
 /// Where the innermost region begins of which the calling thread runs a part; null: none. Stands for a place in `is_member_code`.
 __attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local const void* region_place = nullptr;
+/// How often a thread makes atomic operations that need the runtime's lock, such as the end of a reduction of Fortran.
+struct atomic_rate {
+  uint64_t since_ns;
+  uint32_t count;
+
+  /// To be called by each. Whether there are more than 50,000 in a second: the lock is held for some instructions.
+  bool are_frequent() noexcept {
+    constexpr uint32_t some = 1024;
+    constexpr uint64_t short_ns = some * uint64_t(1000000000) / 50000;
+    if (++count % some != 0) return false;
+    timespec t;
+    if (clock_gettime(CLOCK_MONOTONIC, &t) != 0) return true;
+    const uint64_t now_ns = static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
+    const bool frequent = since_ns != 0 && now_ns - since_ns < short_ns;
+    since_ns = now_ns;
+    return frequent;
+  }
+};
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local atomic_rate recent_atomics = {};
+
 /// Whether the address is in a function that calls those of regions and tasks: to it returns the last call of such a function if that is a
 /// jump.
 inline bool is_member_code(const void* address) noexcept {
@@ -47661,7 +47681,7 @@ namespace detail {
 
 /// Replaces a line of inlined library code at `address` by that of the call in the program's code. `unit`: contains the address.
 /// Changes nothing if all of it is library code. Looks into functions that do not contain the address: those that the compiler makes
-/// of parallel regions are nested in them.
+/// of parallel regions are nested in them, and lambdas, as functions of a type.
 class inlined_call {
  public:
   inlined_call(const libdw& dw, dwarf_die* unit, std::uint64_t address, std::string& file, int& line)
@@ -47671,16 +47691,23 @@ class inlined_call {
 
  private:
   /// Whether a scope inside of `scope` contains the address.
-  bool find(dwarf_die* scope) {
-    enum { lexical_block = 0x0b, inlined_subroutine = 0x1d, subprogram = 0x2e, name_space = 0x39 };  // DW_TAG_
+  bool find(dwarf_die* scope, bool in_function = false) {
+    enum {
+      lexical_block = 0x0b,
+      structure = 0x13,
+      inlined_subroutine = 0x1d,
+      subprogram = 0x2e,
+      name_space = 0x39
+    };  // DW_TAG_
     dwarf_die inner;
     if (dw_.child(scope, &inner) != 0) return false;
     do {
       const int tag = dw_.tag(&inner);
-      if (tag != lexical_block && tag != inlined_subroutine && tag != subprogram && tag != name_space) continue;
-      const bool contains = tag != name_space && dw_.haspc(&inner, address_) > 0;
+      const bool named = tag == name_space || (tag == structure && in_function);
+      if (tag != lexical_block && tag != inlined_subroutine && tag != subprogram && !named) continue;
+      const bool contains = !named && dw_.haspc(&inner, address_) > 0;
       if (!contains && tag == inlined_subroutine) continue;
-      if (!find(&inner) && !contains) continue;
+      if (!find(&inner, tag != name_space) && !contains) continue;
       if (tag == inlined_subroutine && !found_) use(inner);
       return true;
     } while (dw_.siblingof(&inner, &inner) == 0);

@@ -22,7 +22,7 @@ namespace detail {
 
 /// Replaces a line of inlined library code at `address` by that of the call in the program's code. `unit`: contains the address.
 /// Changes nothing if all of it is library code. Looks into functions that do not contain the address: those that the compiler makes
-/// of parallel regions are nested in them.
+/// of parallel regions are nested in them, and lambdas, as functions of a type.
 class inlined_call {
  public:
   inlined_call(const libdw& dw, dwarf_die* unit, std::uint64_t address, std::string& file, int& line)
@@ -32,16 +32,23 @@ class inlined_call {
 
  private:
   /// Whether a scope inside of `scope` contains the address.
-  bool find(dwarf_die* scope) {
-    enum { lexical_block = 0x0b, inlined_subroutine = 0x1d, subprogram = 0x2e, name_space = 0x39 };  // DW_TAG_
+  bool find(dwarf_die* scope, bool in_function = false) {
+    enum {
+      lexical_block = 0x0b,
+      structure = 0x13,
+      inlined_subroutine = 0x1d,
+      subprogram = 0x2e,
+      name_space = 0x39
+    };  // DW_TAG_
     dwarf_die inner;
     if (dw_.child(scope, &inner) != 0) return false;
     do {
       const int tag = dw_.tag(&inner);
-      if (tag != lexical_block && tag != inlined_subroutine && tag != subprogram && tag != name_space) continue;
-      const bool contains = tag != name_space && dw_.haspc(&inner, address_) > 0;
+      const bool named = tag == name_space || (tag == structure && in_function);
+      if (tag != lexical_block && tag != inlined_subroutine && tag != subprogram && !named) continue;
+      const bool contains = !named && dw_.haspc(&inner, address_) > 0;
       if (!contains && tag == inlined_subroutine) continue;
-      if (!find(&inner) && !contains) continue;
+      if (!find(&inner, tag != name_space) && !contains) continue;
       if (tag == inlined_subroutine && !found_) use(inner);
       return true;
     } while (dw_.siblingof(&inner, &inner) == 0);

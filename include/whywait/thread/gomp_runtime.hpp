@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #ifndef WHYWAIT_DISABLE
 
@@ -48,6 +49,26 @@ inline bool creates_members(const void* address) noexcept {
 
 /// Where the innermost region begins of which the calling thread runs a part; null: none. Stands for a place in `is_member_code`.
 __attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local const void* region_place = nullptr;
+/// How often a thread makes atomic operations that need the runtime's lock, such as the end of a reduction of Fortran.
+struct atomic_rate {
+  uint64_t since_ns;
+  uint32_t count;
+
+  /// To be called by each. Whether there are more than 50,000 in a second: the lock is held for some instructions.
+  bool are_frequent() noexcept {
+    constexpr uint32_t some = 1024;
+    constexpr uint64_t short_ns = some * uint64_t(1000000000) / 50000;
+    if (++count % some != 0) return false;
+    timespec t;
+    if (clock_gettime(CLOCK_MONOTONIC, &t) != 0) return true;
+    const uint64_t now_ns = static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
+    const bool frequent = since_ns != 0 && now_ns - since_ns < short_ns;
+    since_ns = now_ns;
+    return frequent;
+  }
+};
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local atomic_rate recent_atomics = {};
+
 /// Whether the address is in a function that calls those of regions and tasks: to it returns the last call of such a function if that is a
 /// jump.
 inline bool is_member_code(const void* address) noexcept {
