@@ -139,7 +139,9 @@ inline bool add_own_events(const own_packet& packet, std::int64_t rank, event_st
       const auto line = from.get<double>();
       const auto time = from.get<double>();
       const std::string file(from.text());
-      row_writer row(store, type.name);
+      const std::uint32_t known = store.rules().find(type.name);  // an event of the analysis may have its name
+      const bool own = known != knowledge::none && store.rules().types[known].source == event_source::own;
+      row_writer row(store, own ? std::string_view(type.name) : std::string_view());
       row.set("rank", rank).set("line", line).set("time", store.run_time - (head.packed_at - time)).set("file", file);
       std::string_view shape = type.text, name, word;
       while (detail::next_parameter(shape, name, word)) {

@@ -194,3 +194,19 @@ TEST_CASE("if there are too many own events, the first are kept and the rest is 
   CHECK(rows(part) + dropped == rows(all));
   CHECK(rules::dropped_events(rules::pack_own_events(0)) == before + rows(all));
 }
+
+TEST_CASE("an own event with the name of an event of the analysis is left out, and one line tells") {
+  const listening on;
+  static whywait::event<double> composite("join", {"n"}), fact("run", {"n"});
+  composite(1);
+  fact(1);
+  const rules::own_packet packet = rules::pack_own_events();
+  const rules::knowledge known = rules::active_rules({}, {packet}, {});
+  std::string all;
+  for (const auto& d : known.log.list()) all += d.text() + "\n";
+  for (const char* name : {"join", "run"}) CHECK(all.find(std::string("whywait::event ") + name) != std::string::npos);
+  rules::event_store store(known);
+  CHECK(rules::add_own_events(packet, 0, store));
+  for (const char* name : {"join", "run"}) CHECK(store.table(known.find(name)).rows == 0);
+  (void)with_own(known, {packet});
+}
