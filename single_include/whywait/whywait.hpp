@@ -20303,6 +20303,7 @@ struct balance_answer {
   bool several = false;  ///< in some epochs another thread spends most time in it
   bool moves = false;  ///< the imbalance lies now here, now there, and evening it out saves clearly more than `saving_ns`
   bool reused = false;  ///< one of its threads has the number of another one that ended before
+  bool of_threads = false;  ///< further threads of ranks run it
   bool bounded = false;  ///< `saving_ns` is at most that: all processors are busy then
   bool even = false;  ///< no answer: its rank computes no more than the others from one operation of all ranks to the next
   bool region = false;  ///< marked code; neither: start-up, or inside a call
@@ -22483,6 +22484,7 @@ class block_balance {
       e.block = b.block;
       e.rank = who.rank;
       e.thread = who.thread;
+      e.of_threads = who.thread != 0;
       e.ranks = 1;
       joined.describe(e);
       if (const explain::block_time* const phase = explain::find_block(own, e.phase)) e.phase_ns = phase->ns;
@@ -22607,6 +22609,7 @@ class block_balance {
             to.phase_ns = e.phase_ns;
           }
           to.reused |= e.reused;
+          to.of_threads |= e.of_threads;
           to.ranks += e.ranks;
           to.sum_ns += e.sum_ns;
         });
@@ -22614,7 +22617,8 @@ class block_balance {
 
   // Whether surely no other rank runs the unmarked code of `e`, which only one rank passes between these two calls. Another one
   // may run it between other calls (docs/method.md 1.4): of the same functions, about as often; or if one of the two calls is
-  // the same, and the rank of `e` does not pass that piece as well. `more`: of `all_more`.
+  // the same, and the rank of `e` does not pass that piece as well; or if either computes in such a piece for most of its time. `more`:
+  // of `all_more`.
   bool is_alone(const entry& e, const entry* more) const noexcept {
     if (e.first == 0 || e.second == 0 || e.joined == 0) return false;
     const bool explained = more != nullptr && more->rank == e.rank && more->thread == e.thread;
@@ -22622,11 +22626,18 @@ class block_balance {
     for (const entry& x : all_) {
       // A further thread that had to wait comes from another call than one that had not.
       if (x.block == e.joined && x.ranks > 1 && (!explained || e.thread != 0)) return false;
+      if (is_most(e) && is_most(x) && x.thread == e.thread && x.rank != e.rank && 5 * x.sum_ns >= e.sum_ns) return false;
       const bool same_call = (x.first != 0 && x.first == e.first) || (x.second != 0 && x.second == e.second);
       const bool shared = x.ranks >= all_ranks_ || (x.ranks == 1 && x.rank == e.rank);
       if (same_call && !shared) return false;
     }
     return true;
+  }
+  // Whether one of the threads that compute longest runs a piece alone, for most of its time.
+  [[gnu::noinline]] bool is_most(const entry& e) const noexcept {
+    const explain::thread_of_rank who{e.rank, e.thread};
+    const std::int64_t all_ns = longest_.who == who ? longest_.ns : second_.who == who ? second_.ns : INT64_MAX;
+    return e.ranks == 1 && e.first != 0 && e.second != 0 && e.sum_ns > all_ns / 2;
   }
   // The piece that takes just as long (within a tenth) as all unmarked code takes its rank longer than any other: it is all that this
   // rank runs more. Null: there is none.
@@ -22645,16 +22656,20 @@ class block_balance {
     }
     return found;
   }
-  // Of the pieces that `e` joins the one of which its rank has most above the mean of all.
+  // Of the pieces that `e` joins the one of which its rank has most above the mean of all; but if it runs one alone that takes just as
+  // long (within a tenth) as all of them take it longer than any other, that is what it has more.
   [[gnu::noinline]] core::stable_key most_uneven(const entry& e) const noexcept {
     core::stable_key piece = e.piece;
     std::int64_t most_ns = INT64_MIN;
+    const std::int64_t more_ns = e.most_ns - e.second_ns;
     for (const entry& x : all_) {
       const bool in = x.first != 0 && x.second != 0 && x.pieces == 1 &&
                       (e.after    ? e.block == explain::joined_key(x.first, explain::joined_by::after)
                        : e.before ? e.block == explain::joined_key(x.second, explain::joined_by::before)
                                   : e.block == x.joined || e.block == explain::unmarked_key());
-      const std::int64_t above_ns = x.most_ns - x.sum_ns / std::max(x.ranks, all_ranks_);
+      const std::int64_t off_ns = std::max(more_ns - x.sum_ns, x.sum_ns - more_ns);
+      const bool alone = x.ranks == 1 && 10 * off_ns <= x.sum_ns;
+      const std::int64_t above_ns = alone ? INT64_MAX - off_ns : x.most_ns - x.sum_ns / std::max(x.ranks, all_ranks_);
       if (!in || x.rank != e.rank || x.thread != e.thread || above_ns <= most_ns) continue;
       most_ns = above_ns;
       piece = x.block;
@@ -22670,7 +22685,11 @@ class block_balance {
     return piece != nullptr && is_even_in_phase(*piece, e.among > e.ranks ? excess(e) / 5 : excess(e));
   }
   // Whether what makes the rank of a piece late in its phase is less than half of `more_ns`.
-  bool is_even_in_phase(const entry& piece, std::int64_t more_ns) const noexcept {
+  // Code that each rank runs for some time has such a division on its own: it is asked what balancing it saves.
+  [[gnu::noinline]] bool is_even_in_phase(const entry& piece, std::int64_t more_ns) const noexcept {
+    const bool by_all = piece.ranks == all_ranks_ && !hardly_runs(piece, piece.least_ns);
+    const bool uneven = 10 * piece.most_ns >= 11 * (piece.sum_ns / piece.ranks);
+    if (by_all && uneven) return false;
     const entry* const all = explain::find_block(all_, piece.phase);
     return all != nullptr && all->ranks == all_ranks_ && 2 * (piece.phase_ns - all->sum_ns / all->ranks) < more_ns;
   }
@@ -22997,7 +23016,7 @@ namespace clocks {
 
 /// What each piece of a block would take on the threads of one rank in the run in which the block is balanced: in each part of the
 /// run (balance_course) the threads that run it take equally long, and pieces between the same calls take equally long. What lies
-/// between two calls inside a region is balanced on its own if all of these threads pass the two calls: more work elsewhere would not
+/// between two calls inside a region, or after or before one call, is balanced on its own if all of these threads pass the two calls: more work elsewhere would not
 /// make up for it. Two walks through the records; 24 bytes per part, block, thread and place in the program. Not thread safe.
 class balanced_time {
  public:
@@ -23084,7 +23103,8 @@ class balanced_time {
         factors_.push_back(known ? mean / static_cast<double>(own.ns[p]) : 1.0);
       }
       const auto here_ns = static_cast<double>(own_ns(i / courses_.size(), q));
-      const bool shared = b.region && b.among <= b.ranks && here_ns > 0;  // each passes its calls, and none would begin to
+      const bool own = b.region || b.after || b.before;
+      const bool shared = own && b.among <= b.ranks && here_ns > 0;  // each passes its calls, and none would begin to
       places_[i].set_weights(longest_[q], balance_course::parts / each, shared ? b.ranks : 0, mean_sum, here_ns);
     }
   }
@@ -23901,20 +23921,22 @@ struct clock_result {
                                    std::int64_t without_files_end_ns) const {
     explain::efficiencies e;
     const auto total = static_cast<double>(measured_end_ns - earliest_ns);
-    const auto ideal = static_cast<double>(ideal_end_ns - earliest_ns);
-    if (locations == 0 || total <= 0 || ideal <= 0 || most_useful_ns <= 0) return e;
+    if (locations == 0 || total <= 0 || ideal_end_ns <= earliest_ns || most_useful_ns <= 0) return e;
     // The mean over locations; a further thread has the weight of the time in which it counts (active_time.hpp).
     const auto mean_of = [total](std::int64_t useful, std::int64_t all, std::int64_t threads, std::int64_t threads_ns) {
       const double weight = static_cast<double>(all - threads) + static_cast<double>(threads_ns) / total;
       return weight > 0 ? std::min(static_cast<double>(useful) / weight, total) : 0;
     };
     const double mean = mean_of(useful_ns, locations, further, further_ns);
-    const double most_useful = std::max(static_cast<double>(most_useful_ns), mean);
+    const double most_useful = std::min(std::max(static_cast<double>(most_useful_ns), mean), total);
+    // No network makes the run shorter than its longest useful time, which may include some time beyond the clocks'.
+    const auto since = [&](std::int64_t end_ns) { return std::max(static_cast<double>(end_ns - earliest_ns), most_useful); };
+    const double ideal = since(ideal_end_ns);
     e.parallel = mean / total;
     e.load_balance = mean / most_useful;
     e.communication = most_useful / total;
-    const auto without_files = static_cast<double>(without_files_end_ns - earliest_ns);
-    e.serialisation = without_files > 0 ? most_useful / without_files : 1;
+    const double without_files = since(without_files_end_ns);
+    e.serialisation = most_useful / without_files;
     e.files = without_files / ideal;
     e.transfer = ideal / total;
     double busiest = 0;
@@ -23922,9 +23944,9 @@ struct clock_result {
       if (n.node < 0) return e;
       busiest = std::max(busiest, mean_of(n.useful_ns, n.locations, n.further, n.further_ns));
     }
-    const auto inside = static_cast<double>(ideal_in_nodes_end_ns - earliest_ns);
+    const double inside = since(ideal_in_nodes_end_ns);
     e.transfer_in_nodes = inside / total;
-    e.transfer_between_nodes = inside > 0 ? ideal / inside : 0;
+    e.transfer_between_nodes = ideal / inside;
     e.balance_in_nodes = busiest / most_useful;
     e.balance_between_nodes = busiest > 0 ? mean / busiest : 0;
     return e;
@@ -33433,7 +33455,7 @@ class clock_stage final : public explain::rank_clocks {
       add(all, {explain::network_key(), 0.0});
       all.back().changes.push_back({explain::files_key(), 0.0});
     }
-    all.insert(all.end(), settings.questions.begin(), settings.questions.end());
+    for (const explain::what_if& asked : settings.questions) all.push_back(asked);
     for (auto blocks = in.get<std::uint64_t>(); blocks != 0; --blocks) add(all, {in.get<core::stable_key>(), 0.5});
     base::pod_vector<explain::earlier_send> sends;
     get_all(in, sends);
@@ -33996,7 +34018,33 @@ struct one_sided_code {
   core::stable_key first, second;
   bool late;  ///< the side that passed it
   std::size_t group;
+  bool paired = false;
 };
+
+// Of several pieces of the late side, one that takes as long as the piece of the waiting side is the same code, and the others are
+// what the late side ran more.
+inline void pair_pieces(base::vector<one_sided_code>& all, const base::vector<residual_term>& terms) {
+  const auto share_call = [](const one_sided_code& a, const one_sided_code& b) {
+    return a.first == b.first || a.second == b.second;
+  };
+  const auto about = [](std::int64_t a, std::int64_t b) { return 10 * std::abs(a - b) <= std::max(a, b); };
+  for (one_sided_code& w : all) {
+    if (w.late) continue;
+    const residual_term& waiter = terms[w.term];
+    one_sided_code* same = nullptr;
+    bool more = false;
+    for (one_sided_code& c : all) {
+      if (!c.late || c.paired || !share_call(w, c)) continue;
+      const residual_term& causer = terms[c.term];
+      const bool alike = about(causer.causer_ns, waiter.waiter_ns) && about(causer.causer_visits, waiter.waiter_visits);
+      if (alike && same == nullptr) same = &c;
+      else more = true;
+    }
+    if (same == nullptr || !more) continue;
+    w.paired = same->paired = true;
+    same->group = w.group;
+  }
+}
 
 // How often one side passed the group: pieces that follow another piece of the group belong to the same pass.
 inline std::int64_t passes(const base::vector<one_sided_code>& all, std::size_t group, bool late,
@@ -34038,7 +34086,7 @@ inline void rename_counts(base::vector<counted_block>& counts, core::stable_key 
 
 /// Compares unmarked code that begins or ends at different call sites on the two sides as the same code: pieces that
 /// only the late side passed, and pieces that only the waiting side passed, that begin or end at a common call. The
-/// pieces become one term, with the name of the longest piece of the late side. A difference of up to one visit in each
+/// pieces become one term, with the name of the longest piece of the late side, but for two that take equally long (`pair_pieces`). A difference of up to one visit in each
 /// wait is a lead, because the places of such pieces cannot be compared (docs/method.md 1.4). `meanings`: sorted by key.
 /// Call before `join_directions`. O(p^2) for p such pieces.
 inline void merge_same_code(explanation& e, const base::vector<block_meaning>& meanings) {
@@ -34052,10 +34100,12 @@ inline void merge_same_code(explanation& e, const base::vector<block_meaning>& m
     if (m == meanings.end() || m->key != t.block || m->kind != block_kind::between) continue;
     all.push_back({i, m->first, m->second, t.causer_visits > t.waiter_visits, all.size()});
   }
+  detail::pair_pieces(all, e.residual);
   // A site 0 is the begin or the end of recording, which is a common place.
   for (detail::one_sided_code& a : all) {
     for (detail::one_sided_code& b : all) {
-      if (a.late == b.late || a.group == b.group || (a.first != b.first && a.second != b.second)) continue;
+      if (a.late == b.late || a.group == b.group || a.paired || b.paired || (a.first != b.first && a.second != b.second))
+        continue;
       const std::size_t from = std::max(a.group, b.group), to = std::min(a.group, b.group);
       for (detail::one_sided_code& c : all) c.group = c.group == from ? to : c.group;
     }
@@ -34174,7 +34224,7 @@ inline void cut_residual(explanation& e, const options& settings) {
   }
   steps.resize(kept_steps);
   e.residual = std::move(timed);
-  e.residual.insert(e.residual.end(), steps.begin(), steps.end());
+  for (const residual_term& step : steps) e.residual.push_back(step);
 }
 
 /// Sorts by share, largest first, and adds up all beyond `limit` under rank -1.
@@ -37554,7 +37604,10 @@ inline std::string slow_words(const explain::balance_answer& b, const char* one,
   const std::int32_t further = further_threads(b);
   const char* const nouns = further != 0 ? "threads" : base::rank_nouns();
   if (b.several) return std::string("now one ").append(nouns, std::strlen(nouns) - 1) + ", now another " + one;
-  if (b.slow_ranks < 2) return base::rank_text(b.rank, b.thread) + " " + one;
+  const auto text = [&b](std::int32_t rank, std::int32_t thread) {
+    return base::rank_text(rank, thread) + (b.of_threads && thread == 0 && !base::ranks_are_threads() ? " thread 0" : "");
+  };
+  if (b.slow_ranks < 2) return text(b.rank, b.thread) + " " + one;
   const auto listed = std::min(b.slow_ranks, static_cast<std::int32_t>(std::size(b.slow)));
   const bool of_one = further != 0 && b.slow[0].rank == b.slow[listed - 1].rank;
   std::string out = base::count(b.slow_ranks) + " ";
@@ -37568,9 +37621,9 @@ inline std::string slow_words(const explain::balance_answer& b, const char* one,
     for (std::int32_t i = 0; i != listed; ++i) {
       ranks.push_back(b.slow[i].rank);
       if (i != 0) out += i + 1 == listed ? " and " : ", ";
-      out += base::rank_text(b.slow[i].rank, b.slow[i].thread);
+      out += text(b.slow[i].rank, b.slow[i].thread);
     }
-    if (further == 0) out = base::rank_list(ranks);
+    if (further == 0 && !b.of_threads) out = base::rank_list(ranks);
   }
   return out + " " + more;
 }

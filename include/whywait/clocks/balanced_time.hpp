@@ -25,7 +25,7 @@ namespace clocks {
 
 /// What each piece of a block would take on the threads of one rank in the run in which the block is balanced: in each part of the
 /// run (balance_course) the threads that run it take equally long, and pieces between the same calls take equally long. What lies
-/// between two calls inside a region is balanced on its own if all of these threads pass the two calls: more work elsewhere would not
+/// between two calls inside a region, or after or before one call, is balanced on its own if all of these threads pass the two calls: more work elsewhere would not
 /// make up for it. Two walks through the records; 24 bytes per part, block, thread and place in the program. Not thread safe.
 class balanced_time {
  public:
@@ -112,7 +112,8 @@ class balanced_time {
         factors_.push_back(known ? mean / static_cast<double>(own.ns[p]) : 1.0);
       }
       const auto here_ns = static_cast<double>(own_ns(i / courses_.size(), q));
-      const bool shared = b.region && b.among <= b.ranks && here_ns > 0;  // each passes its calls, and none would begin to
+      const bool own = b.region || b.after || b.before;
+      const bool shared = own && b.among <= b.ranks && here_ns > 0;  // each passes its calls, and none would begin to
       places_[i].set_weights(longest_[q], balance_course::parts / each, shared ? b.ranks : 0, mean_sum, here_ns);
     }
   }

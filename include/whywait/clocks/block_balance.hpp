@@ -35,6 +35,7 @@ class block_balance {
       e.block = b.block;
       e.rank = who.rank;
       e.thread = who.thread;
+      e.of_threads = who.thread != 0;
       e.ranks = 1;
       joined.describe(e);
       if (const explain::block_time* const phase = explain::find_block(own, e.phase)) e.phase_ns = phase->ns;
@@ -159,6 +160,7 @@ class block_balance {
             to.phase_ns = e.phase_ns;
           }
           to.reused |= e.reused;
+          to.of_threads |= e.of_threads;
           to.ranks += e.ranks;
           to.sum_ns += e.sum_ns;
         });
@@ -166,7 +168,8 @@ class block_balance {
 
   // Whether surely no other rank runs the unmarked code of `e`, which only one rank passes between these two calls. Another one
   // may run it between other calls (docs/method.md 1.4): of the same functions, about as often; or if one of the two calls is
-  // the same, and the rank of `e` does not pass that piece as well. `more`: of `all_more`.
+  // the same, and the rank of `e` does not pass that piece as well; or if either computes in such a piece for most of its time. `more`:
+  // of `all_more`.
   bool is_alone(const entry& e, const entry* more) const noexcept {
     if (e.first == 0 || e.second == 0 || e.joined == 0) return false;
     const bool explained = more != nullptr && more->rank == e.rank && more->thread == e.thread;
@@ -174,11 +177,18 @@ class block_balance {
     for (const entry& x : all_) {
       // A further thread that had to wait comes from another call than one that had not.
       if (x.block == e.joined && x.ranks > 1 && (!explained || e.thread != 0)) return false;
+      if (is_most(e) && is_most(x) && x.thread == e.thread && x.rank != e.rank && 5 * x.sum_ns >= e.sum_ns) return false;
       const bool same_call = (x.first != 0 && x.first == e.first) || (x.second != 0 && x.second == e.second);
       const bool shared = x.ranks >= all_ranks_ || (x.ranks == 1 && x.rank == e.rank);
       if (same_call && !shared) return false;
     }
     return true;
+  }
+  // Whether one of the threads that compute longest runs a piece alone, for most of its time.
+  [[gnu::noinline]] bool is_most(const entry& e) const noexcept {
+    const explain::thread_of_rank who{e.rank, e.thread};
+    const std::int64_t all_ns = longest_.who == who ? longest_.ns : second_.who == who ? second_.ns : INT64_MAX;
+    return e.ranks == 1 && e.first != 0 && e.second != 0 && e.sum_ns > all_ns / 2;
   }
   // The piece that takes just as long (within a tenth) as all unmarked code takes its rank longer than any other: it is all that this
   // rank runs more. Null: there is none.
@@ -197,16 +207,20 @@ class block_balance {
     }
     return found;
   }
-  // Of the pieces that `e` joins the one of which its rank has most above the mean of all.
+  // Of the pieces that `e` joins the one of which its rank has most above the mean of all; but if it runs one alone that takes just as
+  // long (within a tenth) as all of them take it longer than any other, that is what it has more.
   [[gnu::noinline]] core::stable_key most_uneven(const entry& e) const noexcept {
     core::stable_key piece = e.piece;
     std::int64_t most_ns = INT64_MIN;
+    const std::int64_t more_ns = e.most_ns - e.second_ns;
     for (const entry& x : all_) {
       const bool in = x.first != 0 && x.second != 0 && x.pieces == 1 &&
                       (e.after    ? e.block == explain::joined_key(x.first, explain::joined_by::after)
                        : e.before ? e.block == explain::joined_key(x.second, explain::joined_by::before)
                                   : e.block == x.joined || e.block == explain::unmarked_key());
-      const std::int64_t above_ns = x.most_ns - x.sum_ns / std::max(x.ranks, all_ranks_);
+      const std::int64_t off_ns = std::max(more_ns - x.sum_ns, x.sum_ns - more_ns);
+      const bool alone = x.ranks == 1 && 10 * off_ns <= x.sum_ns;
+      const std::int64_t above_ns = alone ? INT64_MAX - off_ns : x.most_ns - x.sum_ns / std::max(x.ranks, all_ranks_);
       if (!in || x.rank != e.rank || x.thread != e.thread || above_ns <= most_ns) continue;
       most_ns = above_ns;
       piece = x.block;
@@ -222,7 +236,11 @@ class block_balance {
     return piece != nullptr && is_even_in_phase(*piece, e.among > e.ranks ? excess(e) / 5 : excess(e));
   }
   // Whether what makes the rank of a piece late in its phase is less than half of `more_ns`.
-  bool is_even_in_phase(const entry& piece, std::int64_t more_ns) const noexcept {
+  // Code that each rank runs for some time has such a division on its own: it is asked what balancing it saves.
+  [[gnu::noinline]] bool is_even_in_phase(const entry& piece, std::int64_t more_ns) const noexcept {
+    const bool by_all = piece.ranks == all_ranks_ && !hardly_runs(piece, piece.least_ns);
+    const bool uneven = 10 * piece.most_ns >= 11 * (piece.sum_ns / piece.ranks);
+    if (by_all && uneven) return false;
     const entry* const all = explain::find_block(all_, piece.phase);
     return all != nullptr && all->ranks == all_ranks_ && 2 * (piece.phase_ns - all->sum_ns / all->ranks) < more_ns;
   }

@@ -74,20 +74,22 @@ struct clock_result {
                                    std::int64_t without_files_end_ns) const {
     explain::efficiencies e;
     const auto total = static_cast<double>(measured_end_ns - earliest_ns);
-    const auto ideal = static_cast<double>(ideal_end_ns - earliest_ns);
-    if (locations == 0 || total <= 0 || ideal <= 0 || most_useful_ns <= 0) return e;
+    if (locations == 0 || total <= 0 || ideal_end_ns <= earliest_ns || most_useful_ns <= 0) return e;
     // The mean over locations; a further thread has the weight of the time in which it counts (active_time.hpp).
     const auto mean_of = [total](std::int64_t useful, std::int64_t all, std::int64_t threads, std::int64_t threads_ns) {
       const double weight = static_cast<double>(all - threads) + static_cast<double>(threads_ns) / total;
       return weight > 0 ? std::min(static_cast<double>(useful) / weight, total) : 0;
     };
     const double mean = mean_of(useful_ns, locations, further, further_ns);
-    const double most_useful = std::max(static_cast<double>(most_useful_ns), mean);
+    const double most_useful = std::min(std::max(static_cast<double>(most_useful_ns), mean), total);
+    // No network makes the run shorter than its longest useful time, which may include some time beyond the clocks'.
+    const auto since = [&](std::int64_t end_ns) { return std::max(static_cast<double>(end_ns - earliest_ns), most_useful); };
+    const double ideal = since(ideal_end_ns);
     e.parallel = mean / total;
     e.load_balance = mean / most_useful;
     e.communication = most_useful / total;
-    const auto without_files = static_cast<double>(without_files_end_ns - earliest_ns);
-    e.serialisation = without_files > 0 ? most_useful / without_files : 1;
+    const double without_files = since(without_files_end_ns);
+    e.serialisation = most_useful / without_files;
     e.files = without_files / ideal;
     e.transfer = ideal / total;
     double busiest = 0;
@@ -95,9 +97,9 @@ struct clock_result {
       if (n.node < 0) return e;
       busiest = std::max(busiest, mean_of(n.useful_ns, n.locations, n.further, n.further_ns));
     }
-    const auto inside = static_cast<double>(ideal_in_nodes_end_ns - earliest_ns);
+    const double inside = since(ideal_in_nodes_end_ns);
     e.transfer_in_nodes = inside / total;
-    e.transfer_between_nodes = inside > 0 ? ideal / inside : 0;
+    e.transfer_between_nodes = ideal / inside;
     e.balance_in_nodes = busiest / most_useful;
     e.balance_between_nodes = busiest > 0 ? mean / busiest : 0;
     return e;

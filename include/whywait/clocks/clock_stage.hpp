@@ -164,7 +164,7 @@ class clock_stage final : public explain::rank_clocks {
       add(all, {explain::network_key(), 0.0});
       all.back().changes.push_back({explain::files_key(), 0.0});
     }
-    all.insert(all.end(), settings.questions.begin(), settings.questions.end());
+    for (const explain::what_if& asked : settings.questions) all.push_back(asked);
     for (auto blocks = in.get<std::uint64_t>(); blocks != 0; --blocks) add(all, {in.get<core::stable_key>(), 0.5});
     base::pod_vector<explain::earlier_send> sends;
     get_all(in, sends);

@@ -70,6 +70,7 @@ struct balance_answer {
   bool several = false;  ///< in some epochs another thread spends most time in it
   bool moves = false;  ///< the imbalance lies now here, now there, and evening it out saves clearly more than `saving_ns`
   bool reused = false;  ///< one of its threads has the number of another one that ended before
+  bool of_threads = false;  ///< further threads of ranks run it
   bool bounded = false;  ///< `saving_ns` is at most that: all processors are busy then
   bool even = false;  ///< no answer: its rank computes no more than the others from one operation of all ranks to the next
   bool region = false;  ///< marked code; neither: start-up, or inside a call

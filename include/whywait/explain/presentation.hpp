@@ -69,7 +69,7 @@ inline void cut_residual(explanation& e, const options& settings) {
   }
   steps.resize(kept_steps);
   e.residual = std::move(timed);
-  e.residual.insert(e.residual.end(), steps.begin(), steps.end());
+  for (const residual_term& step : steps) e.residual.push_back(step);
 }
 
 /// Sorts by share, largest first, and adds up all beyond `limit` under rank -1.

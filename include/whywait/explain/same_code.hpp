@@ -71,7 +71,33 @@ struct one_sided_code {
   core::stable_key first, second;
   bool late;  ///< the side that passed it
   std::size_t group;
+  bool paired = false;
 };
+
+// Of several pieces of the late side, one that takes as long as the piece of the waiting side is the same code, and the others are
+// what the late side ran more.
+inline void pair_pieces(base::vector<one_sided_code>& all, const base::vector<residual_term>& terms) {
+  const auto share_call = [](const one_sided_code& a, const one_sided_code& b) {
+    return a.first == b.first || a.second == b.second;
+  };
+  const auto about = [](std::int64_t a, std::int64_t b) { return 10 * std::abs(a - b) <= std::max(a, b); };
+  for (one_sided_code& w : all) {
+    if (w.late) continue;
+    const residual_term& waiter = terms[w.term];
+    one_sided_code* same = nullptr;
+    bool more = false;
+    for (one_sided_code& c : all) {
+      if (!c.late || c.paired || !share_call(w, c)) continue;
+      const residual_term& causer = terms[c.term];
+      const bool alike = about(causer.causer_ns, waiter.waiter_ns) && about(causer.causer_visits, waiter.waiter_visits);
+      if (alike && same == nullptr) same = &c;
+      else more = true;
+    }
+    if (same == nullptr || !more) continue;
+    w.paired = same->paired = true;
+    same->group = w.group;
+  }
+}
 
 // How often one side passed the group: pieces that follow another piece of the group belong to the same pass.
 inline std::int64_t passes(const base::vector<one_sided_code>& all, std::size_t group, bool late,
@@ -113,7 +139,7 @@ inline void rename_counts(base::vector<counted_block>& counts, core::stable_key 
 
 /// Compares unmarked code that begins or ends at different call sites on the two sides as the same code: pieces that
 /// only the late side passed, and pieces that only the waiting side passed, that begin or end at a common call. The
-/// pieces become one term, with the name of the longest piece of the late side. A difference of up to one visit in each
+/// pieces become one term, with the name of the longest piece of the late side, but for two that take equally long (`pair_pieces`). A difference of up to one visit in each
 /// wait is a lead, because the places of such pieces cannot be compared (docs/method.md 1.4). `meanings`: sorted by key.
 /// Call before `join_directions`. O(p^2) for p such pieces.
 inline void merge_same_code(explanation& e, const base::vector<block_meaning>& meanings) {
@@ -127,10 +153,12 @@ inline void merge_same_code(explanation& e, const base::vector<block_meaning>& m
     if (m == meanings.end() || m->key != t.block || m->kind != block_kind::between) continue;
     all.push_back({i, m->first, m->second, t.causer_visits > t.waiter_visits, all.size()});
   }
+  detail::pair_pieces(all, e.residual);
   // A site 0 is the begin or the end of recording, which is a common place.
   for (detail::one_sided_code& a : all) {
     for (detail::one_sided_code& b : all) {
-      if (a.late == b.late || a.group == b.group || (a.first != b.first && a.second != b.second)) continue;
+      if (a.late == b.late || a.group == b.group || a.paired || b.paired || (a.first != b.first && a.second != b.second))
+        continue;
       const std::size_t from = std::max(a.group, b.group), to = std::min(a.group, b.group);
       for (detail::one_sided_code& c : all) c.group = c.group == from ? to : c.group;
     }

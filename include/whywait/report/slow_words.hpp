@@ -30,7 +30,10 @@ inline std::string slow_words(const explain::balance_answer& b, const char* one,
   const std::int32_t further = further_threads(b);
   const char* const nouns = further != 0 ? "threads" : base::rank_nouns();
   if (b.several) return std::string("now one ").append(nouns, std::strlen(nouns) - 1) + ", now another " + one;
-  if (b.slow_ranks < 2) return base::rank_text(b.rank, b.thread) + " " + one;
+  const auto text = [&b](std::int32_t rank, std::int32_t thread) {
+    return base::rank_text(rank, thread) + (b.of_threads && thread == 0 && !base::ranks_are_threads() ? " thread 0" : "");
+  };
+  if (b.slow_ranks < 2) return text(b.rank, b.thread) + " " + one;
   const auto listed = std::min(b.slow_ranks, static_cast<std::int32_t>(std::size(b.slow)));
   const bool of_one = further != 0 && b.slow[0].rank == b.slow[listed - 1].rank;
   std::string out = base::count(b.slow_ranks) + " ";
@@ -44,9 +47,9 @@ inline std::string slow_words(const explain::balance_answer& b, const char* one,
     for (std::int32_t i = 0; i != listed; ++i) {
       ranks.push_back(b.slow[i].rank);
       if (i != 0) out += i + 1 == listed ? " and " : ", ";
-      out += base::rank_text(b.slow[i].rank, b.slow[i].thread);
+      out += text(b.slow[i].rank, b.slow[i].thread);
     }
-    if (further == 0) out = base::rank_list(ranks);
+    if (further == 0 && !b.of_threads) out = base::rank_list(ranks);
   }
   return out + " " + more;
 }

@@ -529,6 +529,27 @@ TEST_CASE("code that a rank runs elsewhere in the same phase is not its excess")
   }
 }
 
+TEST_CASE("code that each rank runs is asked about, also if they compute equally long in the phase") {
+  for (const std::int64_t least : {400, 4}) {  // hardly run by one of them, it is the same code elsewhere
+    clocks::block_balance all;
+    const core::stable_key reduce = 11, wait = 12;
+    for (std::int32_t rank = 0; rank != 2; ++rank) {
+      code_of_phase here(explain::joined_key(reduce, explain::joined_by::phase));
+      here.ran(reduce, wait, rank == 1 ? 800 : least);
+      here.ran(wait, reduce, rank == 1 ? least : 600);
+      clocks::joined_code joined;
+      joined.join(here.pieces, nullptr, here.own);
+      add_rank(all, rank, here.own[0], joined);
+    }
+    const auto found = all.candidates(8);
+    const auto asked = [&found](core::stable_key block, std::int32_t rank) {
+      return std::any_of(found.begin(), found.end(), [&](const auto& b) { return b.block == block && b.rank == rank; });
+    };
+    CHECK(asked(explain::between_key(reduce, wait), 1) == (least == 400));
+    CHECK(asked(explain::between_key(wait, reduce), 0) == (least == 400));
+  }
+}
+
 TEST_CASE("code that one rank runs is not to be divided if the other one runs as much in the same phase") {
   functions_by_name names;
   const auto key = [&](const char* function, int line) { return core::key_of(names.site(function, line).c_str()); };
@@ -538,7 +559,7 @@ TEST_CASE("code that one rank runs is not to be divided if the other one runs as
     for (std::int32_t rank = 0; rank != 2; ++rank) {
       code_of_phase here(phase);
       if (rank == 0) {
-        here.ran(reduce, key("up", 2), 600);
+        here.ran(reduce, key("up", 2), elsewhere != 0 ? elsewhere : 200);  // far less is not the same code
         here.ran(key("down", 3), reduce, elsewhere);
       } else {
         here.ran(key("turn", 4), key("back", 5), 1200);

@@ -66,6 +66,29 @@ TEST_CASE("unmarked code that begins at other lines on the two sides is the same
   CHECK(t.total_ns + e.unexplained_ns == e.wait_ns);
 }
 
+TEST_CASE("one side passes a further call: a piece that takes as long as that of the other side is the same code") {
+  for (const std::uint64_t more : {std::uint64_t(30), std::uint64_t(10)}) {
+    run r(2);
+    std::uint64_t now[2] = {0, 0};
+    for (int k = 0; k != 40; ++k) {
+      now[1] += more;  // only rank 1
+      r[1].call(mpi_call::Barrier, now[1], now[1], "write").comm = 9;  // synchronises nothing
+      std::uint64_t begin[2];
+      for (int rank = 0; rank != 2; ++rank) begin[rank] = now[rank] + (rank == 1 && more == 10 ? 40 : 60);
+      for (int rank = 0; rank != 2; ++rank) {
+        now[rank] = std::max(begin[0], begin[1]) + 1;
+        r[rank].collective(mpi_call::Allreduce, begin[rank], now[rank]);
+      }
+    }
+    const auto out = r.explain();
+    REQUIRE(!out.waits.empty());
+    const explain::explanation& e = out.waits[0];
+    REQUIRE(!e.residual.empty());
+    const auto alone = explain::between_key(key_of_site("MPI_Allreduce"), key_of_site("write"));
+    CHECK((e.residual[0].block == alone && e.residual[0].waiter_visits == 0) == (more == 30));
+  }
+}
+
 TEST_CASE("one side passes a further call in the same code: the pieces are compared with the whole") {
   run r = unmarked([](int rank) {
     return rank == 0 ? std::vector<std::string>{"first", "end"} : std::vector<std::string>{"first", "further", "end"};
