@@ -38575,6 +38575,10 @@ class saving_bounds {
     return std::max<std::int64_t>(0, found_.no_locks.saving_ns) +
            (found_.efficiency.parallel > 0 ? static_cast<std::int64_t>(transfer * static_cast<double>(found_.total_ns)) : 0);
   }
+  /// Without a part of these waits. Where a thread waits now and another one then, all of them may save more than one waits.
+  std::int64_t without_locks(double part) const noexcept {
+    return core::nearest(part * static_cast<double>(std::max<std::int64_t>(0, found_.no_locks.saving_ns)));
+  }
   /// By another division of the same work among the threads of one process; 0: not known.
   std::int64_t by_division() const noexcept { return program_.most_divided_ns != INT64_MAX ? program_.most_divided_ns : 0; }
   /// By sharing the unmarked code of a wait otherwise, as threads may that take work as they come: what it has above the mean on the thread
@@ -38603,12 +38607,13 @@ class saving_bounds {
     return std::min(e.ready_code_ns / static_cast<std::int64_t>(std::max<std::size_t>(1, waiting)), by_order(e.why));
   }
   /// By letting two sides work at once that wait for each other in two calls: no more than the side runs that runs less while the other one
-  /// waits. A rank that only hands out work runs nothing.
+  /// waits, of code that the other one hardly runs meanwhile. A rank that only hands out work runs nothing.
   std::int64_t by_overlap(core::stable_key one, core::stable_key other) const noexcept {
     std::int64_t ran_ns[2] = {};
     for (const explain::explanation& e : found_.waits)
       for (const explain::residual_term& t : e.residual) {
         const bool code = program_.code == nullptr || program_.code->find(t.block) != nullptr;  // not time inside a call
+        if (5 * t.waiter_ns > t.causer_ns) continue;  // both work already
         if (code && (e.operation == one || e.operation == other))
           ran_ns[e.operation == one ? 0 : 1] += std::max<std::int64_t>(0, t.total_ns - t.inherited_ns);
       }
@@ -38644,9 +38649,13 @@ class saving_bounds {
   }
   /// Whether that is at least what is saved.
   bool own_processors_save_more() const noexcept { return program_.other_programs && lacked_alike_ns() < by_processors(); }
-  /// By another order of calls: the rank that computes longest remains. A thread beside MPI may run to the end anyway.
+  /// By another order of calls, where that is the usual change. A thread beside MPI may run to the end anyway.
   std::int64_t by_order(explain::pattern why) const noexcept {
-    if (!program_.useful_known || spreads_work(why) || within_ranks(why)) return INT64_MAX;
+    return spreads_work(why) || within_ranks(why) ? INT64_MAX : by_any_order();
+  }
+  /// By another order of calls: the rank that computes longest remains.
+  std::int64_t by_any_order() const noexcept {
+    if (!program_.useful_known) return INT64_MAX;
     auto computing =
         static_cast<std::int64_t>(std::min(1.0, found_.efficiency.communication) * static_cast<double>(found_.total_ns));
     if (program_.shared_processors)  // it computed for less than it was outside MPI
@@ -41803,8 +41812,7 @@ class fact_maker {
           kinds[i] == std::string_view("startup") || is_mostly_polls(terms[i]->block))
         continue;
       if (used == 2 || (used == 1 && 4 * named >= 3 * (positive - transfer))) break;
-      if (used == 0 || names[i] != blocks)
-        blocks += (used == 0 ? "" : " and ") + names[i];  // of two functions in the same lines
+      if (used == 0 || names[i] != blocks) blocks += (used == 0 ? "" : " and ") + names[i];  // not the same lines twice
       ++used;
       named += terms[i]->total_ns;
       on_path += path_.ns(terms[i]->block);
@@ -41812,7 +41820,6 @@ class fact_maker {
       for (const explain::balance_answer& b : found_.balances)
         if (b.piece == terms[i]->block) balanced_ns = std::max(balanced_ns, std::min(b.saving_ns, program_.most_divided_ns));
     }
-
     std::int64_t causing = 0, most = 0, longest_waiter = 0;
     std::int32_t late_rank = -1;
     std::size_t late_count = 0, waiting_count = 0;
@@ -41867,7 +41874,8 @@ class fact_maker {
     if ((locked || divides_work(e.why)) && used > 0) {  // now one thread is late by these blocks, now another
       avoidable = core::nearest(static_cast<double>(avoidable) *
                                 ratio(any_code ? shapes_.all_ns(e) : shapes_.because_ns(e), e.wait_ns));
-      most_waited = any_code ? 0 : shapes_.because_longest_ns(e);
+      const double part = locked ? ratio(shapes_.because_ns(e), shapes_.all_ns(e)) : 0;
+      most_waited = any_code ? 0 : std::max(shapes_.because_longest_ns(e), bounds_.without_locks(part));
     }
     if (used > 0 && 3 * e.unexplained_ns > e.wait_ns)
       most_waited -= core::nearest(static_cast<double>(most_waited) * ratio(e.unexplained_ns, e.wait_ns));
@@ -41886,9 +41894,10 @@ class fact_maker {
     // Evened out, the block makes another rank late by 1 % of the run or more, which has more of other code.
     const explain::balance_answer* const evened = used > 0 && bounds_.spreads_work(e.why) ? balance_of(*terms[0]) : nullptr;
     if (evened != nullptr && 100 * evened->saving_ns < -found_.longest_ns) avoidable = balanced_ns;
-    w.time("shorter", std::max(avoidable, balanced_ns));
+    const std::int64_t reordered = std::min(avoidable, bounds_.by_any_order());
+    w.time("shorter", std::max(avoidable, balanced_ns)).time("reordered", reordered).time("balanced", balanced_ns);
     avoidable = std::max(std::min(avoidable, bounds_.by_order(e.why)), balanced_ns);
-    w.time("balanced", balanced_ns).time("most_divided", bounds_.by_division());
+    w.set("only_divided", 2 * reordered < avoidable).time("most_divided", bounds_.by_division());
     w.time("most_even", bounds_.by_balance() != INT64_MAX ? bounds_.by_balance() : 0);
     w.time("avoidable", avoidable).set("ranks", ranks_).set("locations", found_.locations).set("threads", threads_in(e));
     w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));
@@ -42460,12 +42469,13 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "turns_saving "
        "indirect "
        "unexplained "
-       "blocks_duration avoidable shorter balanced most_divided most_even positive more slower "
+       "blocks_duration avoidable reordered shorter balanced most_divided most_even positive more slower "
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean above_others noise "
        "code_delay code_slept "
        "code_system own_processors "
        "earlier_saving;"
-       "boolean: nonblocking same_site same_place sends_after_work balance_predicted balance_moves balance_whole earlier_known "
+       "boolean: nonblocking same_site same_place sends_after_work balance_predicted balance_moves balance_whole only_divided "
+       "earlier_known "
        "own_at_least "
        "without_known",
        false},
@@ -45306,7 +45316,7 @@ declare problem for wait_at_nxn parameters (
   description = "All need data of all in {w.operation}: {w.waiting_ranks} came before {w.late_ranks} and waited.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", if(late_call, " because of {w.top}: making it shorter", ": arriving together" + if(form = '', "", ", or its nonblocking form,"))),
   advice = if(w.blocks_count > 0, "{w.spread}", if(late_call, "call it less often or on all ranks alike, or make it shorter: {w.top}", if(form = '', "let all ranks come to {w.operation} together", "")))
-           + if((w.blocks_count > 0 or late_call) and form != '', ", or ", "") + if(form = '', "", "start {form} and do other work until its result is needed"),
+           + if((w.blocks_count > 0 or late_call) and form != '' and not w.only_divided, ", or ", "") + if(form = '' or (w.only_divided and (w.blocks_count > 0 or late_call)), "", "start {form} and do other work until its result is needed"),
   duration = w.duration,
   saving = if(late_call, w.avoidable * max(1, w.all_shapes / w.duration), w.avoidable) );
 
@@ -45315,10 +45325,10 @@ declare problem for late_broadcast parameters (
   name = "late_broadcast",
   description = "{w.waiting_ranks} needed data of the root in {w.operation} before it came there ({w.cause}).",
   verdict = "{w.waiting_ranks} waited in {w.operation} for its root"
-            + if(w.blocks_count > 0, " because of {w.blocks}", "") + ": calling it earlier there",
-  advice = if(2 * w.balanced >= w.avoidable and w.balanced > 0 us, "divide the work of {w.blocks} among the ranks, or ", "")
-           + if(w.blocks_count = 0, "let the root call {w.cause} earlier, or start the nonblocking form early and wait where the data is needed",
-           "let the root call {w.cause} before {w.blocks} if what it sends does not depend on that, or start the nonblocking form early and wait where the data is needed"),
+            + if(w.blocks_count > 0, " because of {w.blocks}", "") + if(w.only_divided and w.blocks_count > 0, ": dividing that among the ranks", ": calling it earlier there"),
+  advice = if(w.blocks_count > 0 and (w.only_divided or (2 * w.balanced >= w.avoidable and w.balanced > 0 us)), "divide the work of {w.blocks} among the ranks" + if(w.only_divided, "", ", or "), "")
+           + if(w.only_divided and w.blocks_count > 0, "", if(w.blocks_count = 0, "let the root call {w.cause} earlier, or start the nonblocking form early and wait where the data is needed",
+           "let the root call {w.cause} before {w.blocks} if what it sends does not depend on that, or start the nonblocking form early and wait where the data is needed")),
   duration = w.duration,
   saving = w.avoidable );
 
@@ -45328,7 +45338,7 @@ declare problem for early_reduce parameters (
   description = "The root came to {w.operation} before the others had given their data ({w.late_ranks}).",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": its nonblocking form"),
   advice = if(w.blocks_count = 0, "let the root use the nonblocking form of {w.operation} and do other work meanwhile",
-           "{w.spread}, or let the root use the nonblocking form of {w.operation} and do other work meanwhile"),
+           "{w.spread}" + if(w.only_divided, "", ", or let the root use the nonblocking form of {w.operation} and do other work meanwhile")),
   duration = w.duration,
   saving = w.avoidable );
 
@@ -45338,7 +45348,7 @@ declare problem for early_scan parameters (
   description = "In {w.operation} a rank needs all ranks below it: {w.waiting_ranks} came before {w.late_ranks}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": its nonblocking form"),
   advice = if(w.blocks_count = 0, "use the nonblocking form of {w.operation} and do other work meanwhile",
-           if(w.lead = 'even', "even out {w.blocks} from visit to visit", "give the lower ranks less of {w.blocks}") + ", or use the nonblocking form of {w.operation} and do other work meanwhile"),
+           if(w.lead = 'even', "even out {w.blocks} from visit to visit", "give the lower ranks less of {w.blocks}") + if(w.only_divided, "", ", or use the nonblocking form of {w.operation} and do other work meanwhile")),
   duration = w.duration,
   saving = w.avoidable );
 
@@ -45545,9 +45555,9 @@ declare problem for late_sender parameters (
                "{w.waiting_ranks} waited in {w.operation} for messages of {w.late_others}"
                + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them or parts of them earlier, if possible,")),
   advice = if(idle, "let {w.waiting_ranks} run a part of {w.blocks} as well, or make it shorter; or ",
-           if(w.blocks_count > 0 and w.sends_after_work and not (w.earlier_known and w.earlier_share < 2 %), "call {w.cause} before {w.blocks} if the message does not depend on it, else after each part of it, or ",
+           if(w.blocks_count > 0 and w.sends_after_work and not w.only_divided and not (w.earlier_known and w.earlier_share < 2 %), "call {w.cause} before {w.blocks} if the message does not depend on it, else after each part of it, or ",
            if(w.blocks_count > 0, "make {w.blocks} shorter" + if(2 * w.top_inherited > w.top_duration, "", " on {w.late_ranks}") + ", or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", "")))))
-           + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}",
+           + if(w.nonblocking or (w.only_divided and w.blocks_count > 0), "give {w.waiting_ranks} work to do ahead of {w.operation}",
                 "post the receive early with MPI_Irecv and wait for it after other work"),
   duration = w.duration,
   saving = if(idle, min(w.shorter, w.most_even), if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), w.shorter, if(w.earlier_known, max(w.avoidable, w.earlier_saving), w.avoidable))) );
@@ -45579,8 +45589,8 @@ declare problem for late_receiver parameters (
   name = "late_receiver",
   description = "The send ({w.operation}) had to wait until the receive was posted ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for the receive of {w.late_others} ({w.cause})"
-            + if(w.blocks_count > 0, ", which comes after {w.blocks}", if(w.top_kind = 'call', ", which comes after {w.top}", "")) + ": posting it earlier"
-            + if(w.nonblocking, "", " and MPI_Test meanwhile, or MPI_Isend,"),
+            + if(w.blocks_count > 0, ", which comes after {w.blocks}", if(w.top_kind = 'call', ", which comes after {w.top}", "")) + ": posting it earlier and MPI_Test meanwhile"
+            + if(w.nonblocking, "", ", or MPI_Isend,"),
   advice = if(w.blocks_count > 0, "post the receive ({w.cause}) before {w.blocks} and call MPI_Test in it, or ",
            if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", "post the receive ({w.cause}) earlier, or "))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}", "send with MPI_Isend and wait for it after other work"),
@@ -45588,25 +45598,27 @@ declare problem for late_receiver parameters (
   saving = w.avoidable );
 
 # What a rank needs of the others in a collective call may need that they are in the same call, not in any.
+# Where the late ranks compute longest, only another division of the work helps.
 # In code ahead of the call that begins the message nothing is pending: where two pieces of code are named, one may be that.
 declare composite event wait_for_progress member ( wait as w ) when w.pattern = 'wait_for_progress'
   parameters ( collective = w.operation_site = w.cause_site and not w.nonblocking and not contains(w.operation_call, 'Send')
                             and not contains(w.operation_call, 'send') and not contains(w.operation_call, 'Recv'),
                code = if(w.blocks_count = 2 and w.top_kind = 'between', w.top, w.blocks),
+               shared_out = w.only_divided and w.blocks_count > 0,
                part = if(w.blocks_count = 2 and w.top_kind = 'between', min(1, w.top_duration / w.duration), 1) );
 declare problem for wait_for_progress parameters (
   name = "wait_for_progress",
   description = "{w.waiting_ranks} had posted what {w.operation} needs, but it did not complete until {w.late_ranks} called MPI again
                  ({w.cause}).",
-  verdict = if(w.top_kind = 'call', "", "{w.waiting_ranks} waited in {w.operation} until {w.late_ranks} called MPI again"
+  verdict = if(w.top_kind = 'call' or shared_out, "", "{w.waiting_ranks} waited in {w.operation} until {w.late_ranks} called MPI again"
             + if(w.blocks_count > 0, ", after {code}", "") + if(collective, ": its nonblocking form and MPI_Test there", ": calling MPI_Test there now and then")),
-  advice = if(collective, "let {w.late_ranks} start the nonblocking form of {w.cause} ahead of that code, and call MPI_Test in it now and then",
+  advice = if(shared_out, "{w.spread}", if(collective, "let {w.late_ranks} start the nonblocking form of {w.cause} ahead of that code, and call MPI_Test in it now and then",
            if(w.blocks_count > 0, "let {w.late_ranks} call MPI_Test now and then in {code}, or make {code} shorter there",
               "let {w.late_ranks} call MPI_Test now and then ahead of {w.cause}"))
            + if(w.nonblocking, "; or give {w.waiting_ranks} work to do ahead of {w.operation}", "")
-           + "; some MPI libraries have a progress thread",
+           + "; some MPI libraries have a progress thread"),
   duration = w.duration,
-  saving = part * w.avoidable );
+  saving = if(shared_out, w.avoidable, part * w.reordered) );
 
 declare composite event wrong_order member ( wait as w )
   when w.pattern = 'late_sender' and w.as_they_come > 10 % * w.duration / max(1, w.waiting_ranks_count)
@@ -45695,7 +45707,7 @@ declare problem for wait_at_fence parameters (
   description = "{w.operation} holds all ranks of the window: {w.waiting_ranks} came before {w.late_ranks} and waited.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": MPI_Win_post and MPI_Win_start with the ranks that exchange data"),
   advice = if(w.blocks_count = 0, "replace {w.operation} by MPI_Win_post and MPI_Win_start with the ranks that exchange data",
-           "{w.spread}, or replace {w.operation} by MPI_Win_post and MPI_Win_start with the ranks that exchange data"),
+           "{w.spread}" + if(w.only_divided or w.ranks <= 2, "", ", or replace {w.operation} by MPI_Win_post and MPI_Win_start with the ranks that exchange data")),
   duration = w.duration,
   saving = w.avoidable );
 
@@ -45923,13 +45935,14 @@ declare problem for read_write when side = 'reader' and 2 * overtaken_duration >
   duration = overtaken_duration, saving = most_overtaken );
 
 # Threads that divide the work of one of them evenly each have a part of it left.
-declare composite event thread_barrier member ( wait as w ) when w.pattern = 'thread_barrier';
+declare composite event thread_barrier member ( wait as w ) when w.pattern = 'thread_barrier'
+  parameters ( stays = w.operation_call = 'end of omp parallel' );
 declare problem for thread_barrier parameters (
   name = "thread_barrier",
   description = "{w.waiting_ranks} came to {w.operation} before {w.late_others} and waited there.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together"),
-  advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "{w.spread}"
-           + if(w.in_turn < 10 % and w.all_shapes < 1.1 * w.duration, "", ", or let them go on without each other if no data depends on {w.operation}")),
+  advice = if(w.blocks_count = 0, if(stays, "join parallel regions, or give them more work", "drop {w.operation} if no data depends on it"), "{w.spread}"
+           + if(stays or w.in_turn < 10 % and w.all_shapes < 1.1 * w.duration, "", ", or let them go on without each other if no data depends on {w.operation}")),
   duration = w.duration,
   saving = if(w.threads > 1, max(max(w.avoidable * (1 - 1 / w.threads), w.balanced),
                                  if(w.blocks_count > 0, min(w.most_divided, w.all_shapes / w.threads), 0 s)), w.avoidable) );

@@ -176,8 +176,7 @@ class fact_maker {
           kinds[i] == std::string_view("startup") || is_mostly_polls(terms[i]->block))
         continue;
       if (used == 2 || (used == 1 && 4 * named >= 3 * (positive - transfer))) break;
-      if (used == 0 || names[i] != blocks)
-        blocks += (used == 0 ? "" : " and ") + names[i];  // of two functions in the same lines
+      if (used == 0 || names[i] != blocks) blocks += (used == 0 ? "" : " and ") + names[i];  // not the same lines twice
       ++used;
       named += terms[i]->total_ns;
       on_path += path_.ns(terms[i]->block);
@@ -185,7 +184,6 @@ class fact_maker {
       for (const explain::balance_answer& b : found_.balances)
         if (b.piece == terms[i]->block) balanced_ns = std::max(balanced_ns, std::min(b.saving_ns, program_.most_divided_ns));
     }
-
     std::int64_t causing = 0, most = 0, longest_waiter = 0;
     std::int32_t late_rank = -1;
     std::size_t late_count = 0, waiting_count = 0;
@@ -240,7 +238,8 @@ class fact_maker {
     if ((locked || divides_work(e.why)) && used > 0) {  // now one thread is late by these blocks, now another
       avoidable = core::nearest(static_cast<double>(avoidable) *
                                 ratio(any_code ? shapes_.all_ns(e) : shapes_.because_ns(e), e.wait_ns));
-      most_waited = any_code ? 0 : shapes_.because_longest_ns(e);
+      const double part = locked ? ratio(shapes_.because_ns(e), shapes_.all_ns(e)) : 0;
+      most_waited = any_code ? 0 : std::max(shapes_.because_longest_ns(e), bounds_.without_locks(part));
     }
     if (used > 0 && 3 * e.unexplained_ns > e.wait_ns)
       most_waited -= core::nearest(static_cast<double>(most_waited) * ratio(e.unexplained_ns, e.wait_ns));
@@ -259,9 +258,10 @@ class fact_maker {
     // Evened out, the block makes another rank late by 1 % of the run or more, which has more of other code.
     const explain::balance_answer* const evened = used > 0 && bounds_.spreads_work(e.why) ? balance_of(*terms[0]) : nullptr;
     if (evened != nullptr && 100 * evened->saving_ns < -found_.longest_ns) avoidable = balanced_ns;
-    w.time("shorter", std::max(avoidable, balanced_ns));
+    const std::int64_t reordered = std::min(avoidable, bounds_.by_any_order());
+    w.time("shorter", std::max(avoidable, balanced_ns)).time("reordered", reordered).time("balanced", balanced_ns);
     avoidable = std::max(std::min(avoidable, bounds_.by_order(e.why)), balanced_ns);
-    w.time("balanced", balanced_ns).time("most_divided", bounds_.by_division());
+    w.set("only_divided", 2 * reordered < avoidable).time("most_divided", bounds_.by_division());
     w.time("most_even", bounds_.by_balance() != INT64_MAX ? bounds_.by_balance() : 0);
     w.time("avoidable", avoidable).set("ranks", ranks_).set("locations", found_.locations).set("threads", threads_in(e));
     w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));

@@ -40,6 +40,10 @@ class saving_bounds {
     return std::max<std::int64_t>(0, found_.no_locks.saving_ns) +
            (found_.efficiency.parallel > 0 ? static_cast<std::int64_t>(transfer * static_cast<double>(found_.total_ns)) : 0);
   }
+  /// Without a part of these waits. Where a thread waits now and another one then, all of them may save more than one waits.
+  std::int64_t without_locks(double part) const noexcept {
+    return core::nearest(part * static_cast<double>(std::max<std::int64_t>(0, found_.no_locks.saving_ns)));
+  }
   /// By another division of the same work among the threads of one process; 0: not known.
   std::int64_t by_division() const noexcept { return program_.most_divided_ns != INT64_MAX ? program_.most_divided_ns : 0; }
   /// By sharing the unmarked code of a wait otherwise, as threads may that take work as they come: what it has above the mean on the thread
@@ -68,12 +72,13 @@ class saving_bounds {
     return std::min(e.ready_code_ns / static_cast<std::int64_t>(std::max<std::size_t>(1, waiting)), by_order(e.why));
   }
   /// By letting two sides work at once that wait for each other in two calls: no more than the side runs that runs less while the other one
-  /// waits. A rank that only hands out work runs nothing.
+  /// waits, of code that the other one hardly runs meanwhile. A rank that only hands out work runs nothing.
   std::int64_t by_overlap(core::stable_key one, core::stable_key other) const noexcept {
     std::int64_t ran_ns[2] = {};
     for (const explain::explanation& e : found_.waits)
       for (const explain::residual_term& t : e.residual) {
         const bool code = program_.code == nullptr || program_.code->find(t.block) != nullptr;  // not time inside a call
+        if (5 * t.waiter_ns > t.causer_ns) continue;  // both work already
         if (code && (e.operation == one || e.operation == other))
           ran_ns[e.operation == one ? 0 : 1] += std::max<std::int64_t>(0, t.total_ns - t.inherited_ns);
       }
@@ -109,9 +114,13 @@ class saving_bounds {
   }
   /// Whether that is at least what is saved.
   bool own_processors_save_more() const noexcept { return program_.other_programs && lacked_alike_ns() < by_processors(); }
-  /// By another order of calls: the rank that computes longest remains. A thread beside MPI may run to the end anyway.
+  /// By another order of calls, where that is the usual change. A thread beside MPI may run to the end anyway.
   std::int64_t by_order(explain::pattern why) const noexcept {
-    if (!program_.useful_known || spreads_work(why) || within_ranks(why)) return INT64_MAX;
+    return spreads_work(why) || within_ranks(why) ? INT64_MAX : by_any_order();
+  }
+  /// By another order of calls: the rank that computes longest remains.
+  std::int64_t by_any_order() const noexcept {
+    if (!program_.useful_known) return INT64_MAX;
     auto computing =
         static_cast<std::int64_t>(std::min(1.0, found_.efficiency.communication) * static_cast<double>(found_.total_ns));
     if (program_.shared_processors)  // it computed for less than it was outside MPI

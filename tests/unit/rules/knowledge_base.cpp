@@ -66,8 +66,9 @@ rules::row_writer wait_fact(rules::event_store& store, const std::string& patter
                                                  : "spread the work of compute_interior evenly over the ranks")
       .set("blocks_count", 1)
       .set("blocks_duration", duration * 0.9)
-      .set("avoidable", duration * 0.9);
-  w.set("unexplained", duration * 0.1).set("positive", duration * 0.9);
+      .set("avoidable", duration * 0.9)
+      .set("reordered", duration * 0.9);
+  w.set("ranks", 4).set("unexplained", duration * 0.1).set("positive", duration * 0.9);
   w.set("late_ranks", "rank 0")
       .set("late_others", "rank 0")
       .set("late_ranks_count", 1)
@@ -535,6 +536,49 @@ TEST_CASE("a rank inside a call of MPI cannot call MPI_Test there") {
     const rules::finding* const f = sample::find(found.list, "wait_for_progress");
     REQUIRE(f != nullptr);
     CHECK(f->verdict.empty() == (std::string(kind) == "call"));
+  }
+}
+
+TEST_CASE("where the late rank computes longest, only another division of its work helps") {
+  const struct {
+    const char *problem, *other;
+  } cases[] = {{"wait_for_progress", "MPI_Test"},         {"late_broadcast", "before compute_interior"},
+               {"early_reduce", "nonblocking form"},      {"early_scan", "nonblocking form"},
+               {"wait_at_nxn", "nonblocking form"},       {"wait_at_fence", "MPI_Win_post"},
+               {"late_sender", "before compute_interior"}};
+  for (const auto& c : cases)
+    for (const bool only : {false, true}) {
+      CAPTURE(c.problem);
+      const scenario s = {c.problem, [&](rules::event_store& store, rules::trouble&, bool) {
+                            wait_fact(store, c.problem).set("only_divided", only).set("reordered", only ? 0.01 : 1.8);
+                          }};
+      const rules::findings found = run(built_in(), s, false);
+      const rules::finding* const f = sample::find(found.list, c.problem);
+      REQUIRE(f != nullptr);
+      CHECK((f->advice.find(c.other) == std::string::npos) == only);
+      CHECK(f->advice.find("compute_interior") != std::string::npos);
+      CHECK(f->saving == doctest::Approx(1.8));
+    }
+}
+
+TEST_CASE("a fence between two ranks holds nobody else, and the end of a parallel region stays") {
+  for (const int ranks : {2, 3}) {
+    const scenario s = {"", [ranks](rules::event_store& store, rules::trouble&, bool) {
+                          wait_fact(store, "wait_at_fence").set("ranks", ranks);
+                        }};
+    const rules::findings found = run(built_in(), s, false);
+    const rules::finding* const f = sample::find(found.list, "wait_at_fence");
+    REQUIRE(f != nullptr);
+    CHECK((f->advice.find("MPI_Win_post") != std::string::npos) == (ranks == 3));
+  }
+  for (const char* const call : {"omp barrier", "end of omp parallel"}) {
+    const scenario s = {"", [call](rules::event_store& store, rules::trouble&, bool) {
+                          wait_fact(store, "thread_barrier").set("operation_call", call).set("blocks_count", 0);
+                        }};
+    const rules::findings found = run(built_in(), s, false);
+    const rules::finding* const f = sample::find(found.list, "thread_barrier");
+    REQUIRE(f != nullptr);
+    CHECK((f->advice.find("drop ") == 0) == (std::string(call) == "omp barrier"));
   }
 }
 

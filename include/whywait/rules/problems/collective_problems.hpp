@@ -30,7 +30,7 @@ declare problem for wait_at_nxn parameters (
   description = "All need data of all in {w.operation}: {w.waiting_ranks} came before {w.late_ranks} and waited.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", if(late_call, " because of {w.top}: making it shorter", ": arriving together" + if(form = '', "", ", or its nonblocking form,"))),
   advice = if(w.blocks_count > 0, "{w.spread}", if(late_call, "call it less often or on all ranks alike, or make it shorter: {w.top}", if(form = '', "let all ranks come to {w.operation} together", "")))
-           + if((w.blocks_count > 0 or late_call) and form != '', ", or ", "") + if(form = '', "", "start {form} and do other work until its result is needed"),
+           + if((w.blocks_count > 0 or late_call) and form != '' and not w.only_divided, ", or ", "") + if(form = '' or (w.only_divided and (w.blocks_count > 0 or late_call)), "", "start {form} and do other work until its result is needed"),
   duration = w.duration,
   saving = if(late_call, w.avoidable * max(1, w.all_shapes / w.duration), w.avoidable) );
 
@@ -39,10 +39,10 @@ declare problem for late_broadcast parameters (
   name = "late_broadcast",
   description = "{w.waiting_ranks} needed data of the root in {w.operation} before it came there ({w.cause}).",
   verdict = "{w.waiting_ranks} waited in {w.operation} for its root"
-            + if(w.blocks_count > 0, " because of {w.blocks}", "") + ": calling it earlier there",
-  advice = if(2 * w.balanced >= w.avoidable and w.balanced > 0 us, "divide the work of {w.blocks} among the ranks, or ", "")
-           + if(w.blocks_count = 0, "let the root call {w.cause} earlier, or start the nonblocking form early and wait where the data is needed",
-           "let the root call {w.cause} before {w.blocks} if what it sends does not depend on that, or start the nonblocking form early and wait where the data is needed"),
+            + if(w.blocks_count > 0, " because of {w.blocks}", "") + if(w.only_divided and w.blocks_count > 0, ": dividing that among the ranks", ": calling it earlier there"),
+  advice = if(w.blocks_count > 0 and (w.only_divided or (2 * w.balanced >= w.avoidable and w.balanced > 0 us)), "divide the work of {w.blocks} among the ranks" + if(w.only_divided, "", ", or "), "")
+           + if(w.only_divided and w.blocks_count > 0, "", if(w.blocks_count = 0, "let the root call {w.cause} earlier, or start the nonblocking form early and wait where the data is needed",
+           "let the root call {w.cause} before {w.blocks} if what it sends does not depend on that, or start the nonblocking form early and wait where the data is needed")),
   duration = w.duration,
   saving = w.avoidable );
 
@@ -52,7 +52,7 @@ declare problem for early_reduce parameters (
   description = "The root came to {w.operation} before the others had given their data ({w.late_ranks}).",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": its nonblocking form"),
   advice = if(w.blocks_count = 0, "let the root use the nonblocking form of {w.operation} and do other work meanwhile",
-           "{w.spread}, or let the root use the nonblocking form of {w.operation} and do other work meanwhile"),
+           "{w.spread}" + if(w.only_divided, "", ", or let the root use the nonblocking form of {w.operation} and do other work meanwhile")),
   duration = w.duration,
   saving = w.avoidable );
 
@@ -62,7 +62,7 @@ declare problem for early_scan parameters (
   description = "In {w.operation} a rank needs all ranks below it: {w.waiting_ranks} came before {w.late_ranks}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": its nonblocking form"),
   advice = if(w.blocks_count = 0, "use the nonblocking form of {w.operation} and do other work meanwhile",
-           if(w.lead = 'even', "even out {w.blocks} from visit to visit", "give the lower ranks less of {w.blocks}") + ", or use the nonblocking form of {w.operation} and do other work meanwhile"),
+           if(w.lead = 'even', "even out {w.blocks} from visit to visit", "give the lower ranks less of {w.blocks}") + if(w.only_divided, "", ", or use the nonblocking form of {w.operation} and do other work meanwhile")),
   duration = w.duration,
   saving = w.avoidable );
 

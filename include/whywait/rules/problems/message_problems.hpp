@@ -21,9 +21,9 @@ declare problem for late_sender parameters (
                "{w.waiting_ranks} waited in {w.operation} for messages of {w.late_others}"
                + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them or parts of them earlier, if possible,")),
   advice = if(idle, "let {w.waiting_ranks} run a part of {w.blocks} as well, or make it shorter; or ",
-           if(w.blocks_count > 0 and w.sends_after_work and not (w.earlier_known and w.earlier_share < 2 %), "call {w.cause} before {w.blocks} if the message does not depend on it, else after each part of it, or ",
+           if(w.blocks_count > 0 and w.sends_after_work and not w.only_divided and not (w.earlier_known and w.earlier_share < 2 %), "call {w.cause} before {w.blocks} if the message does not depend on it, else after each part of it, or ",
            if(w.blocks_count > 0, "make {w.blocks} shorter" + if(2 * w.top_inherited > w.top_duration, "", " on {w.late_ranks}") + ", or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", "")))))
-           + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}",
+           + if(w.nonblocking or (w.only_divided and w.blocks_count > 0), "give {w.waiting_ranks} work to do ahead of {w.operation}",
                 "post the receive early with MPI_Irecv and wait for it after other work"),
   duration = w.duration,
   saving = if(idle, min(w.shorter, w.most_even), if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), w.shorter, if(w.earlier_known, max(w.avoidable, w.earlier_saving), w.avoidable))) );
@@ -55,8 +55,8 @@ declare problem for late_receiver parameters (
   name = "late_receiver",
   description = "The send ({w.operation}) had to wait until the receive was posted ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for the receive of {w.late_others} ({w.cause})"
-            + if(w.blocks_count > 0, ", which comes after {w.blocks}", if(w.top_kind = 'call', ", which comes after {w.top}", "")) + ": posting it earlier"
-            + if(w.nonblocking, "", " and MPI_Test meanwhile, or MPI_Isend,"),
+            + if(w.blocks_count > 0, ", which comes after {w.blocks}", if(w.top_kind = 'call', ", which comes after {w.top}", "")) + ": posting it earlier and MPI_Test meanwhile"
+            + if(w.nonblocking, "", ", or MPI_Isend,"),
   advice = if(w.blocks_count > 0, "post the receive ({w.cause}) before {w.blocks} and call MPI_Test in it, or ",
            if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", "post the receive ({w.cause}) earlier, or "))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}", "send with MPI_Isend and wait for it after other work"),
@@ -64,25 +64,27 @@ declare problem for late_receiver parameters (
   saving = w.avoidable );
 
 # What a rank needs of the others in a collective call may need that they are in the same call, not in any.
+# Where the late ranks compute longest, only another division of the work helps.
 # In code ahead of the call that begins the message nothing is pending: where two pieces of code are named, one may be that.
 declare composite event wait_for_progress member ( wait as w ) when w.pattern = 'wait_for_progress'
   parameters ( collective = w.operation_site = w.cause_site and not w.nonblocking and not contains(w.operation_call, 'Send')
                             and not contains(w.operation_call, 'send') and not contains(w.operation_call, 'Recv'),
                code = if(w.blocks_count = 2 and w.top_kind = 'between', w.top, w.blocks),
+               shared_out = w.only_divided and w.blocks_count > 0,
                part = if(w.blocks_count = 2 and w.top_kind = 'between', min(1, w.top_duration / w.duration), 1) );
 declare problem for wait_for_progress parameters (
   name = "wait_for_progress",
   description = "{w.waiting_ranks} had posted what {w.operation} needs, but it did not complete until {w.late_ranks} called MPI again
                  ({w.cause}).",
-  verdict = if(w.top_kind = 'call', "", "{w.waiting_ranks} waited in {w.operation} until {w.late_ranks} called MPI again"
+  verdict = if(w.top_kind = 'call' or shared_out, "", "{w.waiting_ranks} waited in {w.operation} until {w.late_ranks} called MPI again"
             + if(w.blocks_count > 0, ", after {code}", "") + if(collective, ": its nonblocking form and MPI_Test there", ": calling MPI_Test there now and then")),
-  advice = if(collective, "let {w.late_ranks} start the nonblocking form of {w.cause} ahead of that code, and call MPI_Test in it now and then",
+  advice = if(shared_out, "{w.spread}", if(collective, "let {w.late_ranks} start the nonblocking form of {w.cause} ahead of that code, and call MPI_Test in it now and then",
            if(w.blocks_count > 0, "let {w.late_ranks} call MPI_Test now and then in {code}, or make {code} shorter there",
               "let {w.late_ranks} call MPI_Test now and then ahead of {w.cause}"))
            + if(w.nonblocking, "; or give {w.waiting_ranks} work to do ahead of {w.operation}", "")
-           + "; some MPI libraries have a progress thread",
+           + "; some MPI libraries have a progress thread"),
   duration = w.duration,
-  saving = part * w.avoidable );
+  saving = if(shared_out, w.avoidable, part * w.reordered) );
 
 declare composite event wrong_order member ( wait as w )
   when w.pattern = 'late_sender' and w.as_they_come > 10 % * w.duration / max(1, w.waiting_ranks_count)

@@ -15,7 +15,7 @@ declare problem for wait_at_fence parameters (
   description = "{w.operation} holds all ranks of the window: {w.waiting_ranks} came before {w.late_ranks} and waited.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": MPI_Win_post and MPI_Win_start with the ranks that exchange data"),
   advice = if(w.blocks_count = 0, "replace {w.operation} by MPI_Win_post and MPI_Win_start with the ranks that exchange data",
-           "{w.spread}, or replace {w.operation} by MPI_Win_post and MPI_Win_start with the ranks that exchange data"),
+           "{w.spread}" + if(w.only_divided or w.ranks <= 2, "", ", or replace {w.operation} by MPI_Win_post and MPI_Win_start with the ranks that exchange data")),
   duration = w.duration,
   saving = w.avoidable );
 

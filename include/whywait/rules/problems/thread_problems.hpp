@@ -168,13 +168,14 @@ declare problem for read_write when side = 'reader' and 2 * overtaken_duration >
   duration = overtaken_duration, saving = most_overtaken );
 
 # Threads that divide the work of one of them evenly each have a part of it left.
-declare composite event thread_barrier member ( wait as w ) when w.pattern = 'thread_barrier';
+declare composite event thread_barrier member ( wait as w ) when w.pattern = 'thread_barrier'
+  parameters ( stays = w.operation_call = 'end of omp parallel' );
 declare problem for thread_barrier parameters (
   name = "thread_barrier",
   description = "{w.waiting_ranks} came to {w.operation} before {w.late_others} and waited there.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together"),
-  advice = if(w.blocks_count = 0, "drop {w.operation} if no data depends on it", "{w.spread}"
-           + if(w.in_turn < 10 % and w.all_shapes < 1.1 * w.duration, "", ", or let them go on without each other if no data depends on {w.operation}")),
+  advice = if(w.blocks_count = 0, if(stays, "join parallel regions, or give them more work", "drop {w.operation} if no data depends on it"), "{w.spread}"
+           + if(stays or w.in_turn < 10 % and w.all_shapes < 1.1 * w.duration, "", ", or let them go on without each other if no data depends on {w.operation}")),
   duration = w.duration,
   saving = if(w.threads > 1, max(max(w.avoidable * (1 - 1 / w.threads), w.balanced),
                                  if(w.blocks_count > 0, min(w.most_divided, w.all_shapes / w.threads), 0 s)), w.avoidable) );
