@@ -35064,15 +35064,27 @@ namespace whywait {
 inline namespace v0 {
 namespace base {
 
+/// The name of a function of which the compiler made a part or a copy: "main" of "main.cold", "step" of "step.part.0".
+inline std::string whole_function(const char* name) {
+  const char* end = name + std::strlen(name);
+  for (const char* const part : {".cold", ".part.", ".constprop.", ".isra."}) {
+    const char* const at = std::strstr(name, part);
+    if (at != nullptr && at < end && at != name && std::strstr(name, "_omp_fn") == nullptr) end = at;
+  }
+  return std::string(name, end);
+}
+
 /// Demangles a name (Itanium ABI, and procedures of Fortran modules as gfortran names them: "__halo_MOD_exchange" becomes
-/// "halo::exchange"); any other text is returned unchanged. Allocates.
-inline std::string demangle(const char* name) {
-  if (name == nullptr) return {};
-  const std::string_view text_of_name = name;
+/// "halo::exchange") without what compilers add to parts of functions; any other text is returned unchanged. Allocates.
+inline std::string demangle(const char* mangled) {
+  if (mangled == nullptr) return {};
+  const std::string of_function = whole_function(mangled);
+  const char* const name = of_function.c_str();
+  const std::string_view text_of_name = of_function;
   const std::size_t procedure = text_of_name.find("_MOD_");
   if (text_of_name.substr(0, 2) == "__" && procedure > 2 && procedure != std::string_view::npos)
     return std::string(text_of_name.substr(2, procedure - 2)).append("::").append(text_of_name.substr(procedure + 5));
-  if (text_of_name.substr(0, 2) != "_Z") return name;  // the function "w" of a C program is not the type wchar_t
+  if (text_of_name.substr(0, 2) != "_Z") return of_function;  // the function "w" of a C program is not the type wchar_t
   int status = 0;
   char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
   std::string result = status == 0 && text != nullptr ? text : name;
@@ -39182,6 +39194,8 @@ struct run_facts {
   double poll_seconds = 0;  ///< most of one rank: the cost of tests and probes that found nothing
   double compare_seconds = 0;  ///< most of one rank: comparing how full the memory of all ranks is
   std::int64_t first_comers = 0;  ///< wildcard receives served in order of arrival
+  /// Whether a rank deals work to the ranks that ask first: more than a few such receives, which each run makes once or twice.
+  bool deals_work() const noexcept { return first_comers > 2 * ranks; }
   std::string clock;  ///< source of time stamps: "tsc", "clock_gettime"
   double clock_error_seconds = 0;  ///< estimated error between clocks of two ranks; NaN: unknown
   base::vector<std::string> not_counted;  ///< what the machine does not count of code: "instructions", "cycles", ...
@@ -54681,8 +54695,8 @@ inline std::string no_verdict_words(const result& r) {
     return {};
   double most = 0;
   for (const wait_group& g : group_shapes(r.waits))
-    for (const advice_entry& a : g.sum.advice) most = std::max(most, a.saving_seconds);
-  for (const advice_entry& a : r.problems) most = std::max(most, a.saving_seconds);
+    for (const advice_entry& a : g.sum.advice) most = std::max(most, a.text.empty() ? 0 : a.saving_seconds);
+  for (const advice_entry& a : r.problems) most = std::max(most, a.text.empty() ? 0 : a.saving_seconds);
   const double run = r.run.explained_seconds();
   double locked = 0;  // a thread that holds a lock until others are done looks as if it had so much to do
   for (const wait_entry& w : r.waits) locked += w.pattern == "mutex_contention" ? w.seconds : 0;
@@ -55585,7 +55599,7 @@ inline void page_what_if(const page_context& p) {
   }
   const std::string caveats = sentence_of(prediction_caveats(p.r));
   if (!caveats.empty()) out.put("<p class=\"how\">$.</p>", caveats);
-  if (p.r.run.first_comers > 0)
+  if (p.r.run.deals_work())
     out.put(
         "<p class=\"how\">Every $ is assumed to get the same work again, but $ answers went to the first one that sent a "
         "request.</p>",
@@ -57556,6 +57570,8 @@ inline void write_page(const result& r, const json_sink& sink, const char* progr
   source_book sources(program);
   const page_context p{r, out, sources};
   for (const char* piece : page_template::begin) out.raw(piece);
+  const std::string name = program_name(r.run.origin);
+  if (!name.empty()) out.put("$ \xc2\xb7 ", name);
   out.put("$",
           base::counted(r.run.ranks, base::rank_noun()) + " \xc2\xb7 " + base::duration(r.run.seconds) + " \xc2\xb7 whywait");
   for (const char* piece : page_template::style) out.raw(piece);
@@ -58510,7 +58526,7 @@ class text_writer {
   void ledger() {
     const std::string path = critical_path_text(r_.ledger, o_.columns);
     out_ += path;
-    if (!path.empty() && r_.run.first_comers > 0)
+    if (!path.empty() && r_.run.deals_work())
       paragraph("\"x2 saves\" assumes that every rank gets the same work again, but " +
                     base::counted(r_.run.first_comers, "answer") + " went to the first rank that sent a request",
                 margin() + "  ");
@@ -63987,7 +64003,7 @@ inline bool differ_in_numbers(std::string_view a, std::string_view b) noexcept {
 }
 
 /// A sentence about regions of one line whose names differ in a number, such as that of the rank or the step, so that the same code
-/// counts as other code: one is only on the late side of a wait and another only on the waiting side, each with a quarter of its
+/// counts as other code: one is only on the late side of a wait and another only on the waiting side, each with a sixth of its
 /// time, or there are more than 10. Empty: there are none. Linear in the lines of the waits.
 inline std::string numbered_regions(const base::vector<wait_entry>& waits) {
   struct place {
@@ -64011,7 +64027,7 @@ inline std::string numbered_regions(const base::vector<wait_entry>& waits) {
       if (names.intern(name, number) == number) ++number, ++p.names;
       if (p.of != &w) p.late = p.waiting = nullptr;
       p.of = &w;
-      const bool matters = std::fabs(r.seconds()) >= 0.25 * w.seconds;
+      const bool matters = std::fabs(r.seconds()) >= w.seconds / 6;
       if (matters && r.waiter_visits <= 0) p.late = &r;
       if (matters && r.causer_visits <= 0) p.waiting = &r;
       const bool swapped = p.late != nullptr && p.waiting != nullptr && p.late->block != p.waiting->block;
@@ -71994,7 +72010,7 @@ inline std::int32_t only_rank(const rank_counts& ranks) { return ranks.list().si
 inline void relay_chain(const transfer_class& c, const classified& all, const naming& names,
                         base::vector<communication_finding>& out) {
   const std::int64_t hops = c.sums.most_hops;
-  if (c.chain.depth < 2 || hops < 3) return;
+  if (c.chain.depth < 2 || hops < 3 || hops > all.ranks) return;  // more: it goes to and fro, or round, on purpose
   std::int64_t chains = 0, first_senders = 0, reached = 0, transfers = 0, bytes = 0, duration = 0, wait = 0;
   for (const transfer_class& p : all.classes) {
     const bool same = p.key() == c.key();
@@ -74284,7 +74300,7 @@ class sharing_analysis final : public finalize::thread_data_analysis {
   }
 
  private:
-  const sharing_options options_;
+  const sharing_options options_{};
   data_history history_{0, 1};
   thread_sharing threads_{options_};
 };

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -12,15 +14,27 @@ namespace whywait {
 inline namespace v0 {
 namespace base {
 
+/// The name of a function of which the compiler made a part or a copy: "main" of "main.cold", "step" of "step.part.0".
+inline std::string whole_function(const char* name) {
+  const char* end = name + std::strlen(name);
+  for (const char* const part : {".cold", ".part.", ".constprop.", ".isra."}) {
+    const char* const at = std::strstr(name, part);
+    if (at != nullptr && at < end && at != name && std::strstr(name, "_omp_fn") == nullptr) end = at;
+  }
+  return std::string(name, end);
+}
+
 /// Demangles a name (Itanium ABI, and procedures of Fortran modules as gfortran names them: "__halo_MOD_exchange" becomes
-/// "halo::exchange"); any other text is returned unchanged. Allocates.
-inline std::string demangle(const char* name) {
-  if (name == nullptr) return {};
-  const std::string_view text_of_name = name;
+/// "halo::exchange") without what compilers add to parts of functions; any other text is returned unchanged. Allocates.
+inline std::string demangle(const char* mangled) {
+  if (mangled == nullptr) return {};
+  const std::string of_function = whole_function(mangled);
+  const char* const name = of_function.c_str();
+  const std::string_view text_of_name = of_function;
   const std::size_t procedure = text_of_name.find("_MOD_");
   if (text_of_name.substr(0, 2) == "__" && procedure > 2 && procedure != std::string_view::npos)
     return std::string(text_of_name.substr(2, procedure - 2)).append("::").append(text_of_name.substr(procedure + 5));
-  if (text_of_name.substr(0, 2) != "_Z") return name;  // the function "w" of a C program is not the type wchar_t
+  if (text_of_name.substr(0, 2) != "_Z") return of_function;  // the function "w" of a C program is not the type wchar_t
   int status = 0;
   char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
   std::string result = status == 0 && text != nullptr ? text : name;

@@ -77,6 +77,8 @@ struct run_facts {
   double poll_seconds = 0;  ///< most of one rank: the cost of tests and probes that found nothing
   double compare_seconds = 0;  ///< most of one rank: comparing how full the memory of all ranks is
   std::int64_t first_comers = 0;  ///< wildcard receives served in order of arrival
+  /// Whether a rank deals work to the ranks that ask first: more than a few such receives, which each run makes once or twice.
+  bool deals_work() const noexcept { return first_comers > 2 * ranks; }
   std::string clock;  ///< source of time stamps: "tsc", "clock_gettime"
   double clock_error_seconds = 0;  ///< estimated error between clocks of two ranks; NaN: unknown
   base::vector<std::string> not_counted;  ///< what the machine does not count of code: "instructions", "cycles", ...

@@ -38,7 +38,7 @@ inline bool differ_in_numbers(std::string_view a, std::string_view b) noexcept {
 }
 
 /// A sentence about regions of one line whose names differ in a number, such as that of the rank or the step, so that the same code
-/// counts as other code: one is only on the late side of a wait and another only on the waiting side, each with a quarter of its
+/// counts as other code: one is only on the late side of a wait and another only on the waiting side, each with a sixth of its
 /// time, or there are more than 10. Empty: there are none. Linear in the lines of the waits.
 inline std::string numbered_regions(const base::vector<wait_entry>& waits) {
   struct place {
@@ -62,7 +62,7 @@ inline std::string numbered_regions(const base::vector<wait_entry>& waits) {
       if (names.intern(name, number) == number) ++number, ++p.names;
       if (p.of != &w) p.late = p.waiting = nullptr;
       p.of = &w;
-      const bool matters = std::fabs(r.seconds()) >= 0.25 * w.seconds;
+      const bool matters = std::fabs(r.seconds()) >= w.seconds / 6;
       if (matters && r.waiter_visits <= 0) p.late = &r;
       if (matters && r.causer_visits <= 0) p.waiting = &r;
       const bool swapped = p.late != nullptr && p.waiting != nullptr && p.late->block != p.waiting->block;

@@ -220,7 +220,7 @@ class text_writer {
   void ledger() {
     const std::string path = critical_path_text(r_.ledger, o_.columns);
     out_ += path;
-    if (!path.empty() && r_.run.first_comers > 0)
+    if (!path.empty() && r_.run.deals_work())
       paragraph("\"x2 saves\" assumes that every rank gets the same work again, but " +
                     base::counted(r_.run.first_comers, "answer") + " went to the first rank that sent a request",
                 margin() + "  ");

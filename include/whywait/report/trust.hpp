@@ -354,8 +354,8 @@ inline std::string no_verdict_words(const result& r) {
     return {};
   double most = 0;
   for (const wait_group& g : group_shapes(r.waits))
-    for (const advice_entry& a : g.sum.advice) most = std::max(most, a.saving_seconds);
-  for (const advice_entry& a : r.problems) most = std::max(most, a.saving_seconds);
+    for (const advice_entry& a : g.sum.advice) most = std::max(most, a.text.empty() ? 0 : a.saving_seconds);
+  for (const advice_entry& a : r.problems) most = std::max(most, a.text.empty() ? 0 : a.saving_seconds);
   const double run = r.run.explained_seconds();
   double locked = 0;  // a thread that holds a lock until others are done looks as if it had so much to do
   for (const wait_entry& w : r.waits) locked += w.pattern == "mutex_contention" ? w.seconds : 0;

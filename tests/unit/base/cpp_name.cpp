@@ -10,6 +10,10 @@ TEST_CASE("mangled names become readable and others stay") {
   CHECK(demangle("main") == "main");
   for (const char* const c : {"w", "f", "i", "PFviE"}) CHECK(demangle(c) == c);  // would be types
   CHECK(demangle(nullptr).empty());
+  CHECK(demangle("main.cold") == "main");  // parts of functions
+  CHECK(demangle("jl_comm_allreduce.part.0.constprop.1") == "jl_comm_allreduce");
+  CHECK(demangle("_ZN3app6solver4stepEi.isra.0") == "app::solver::step(int)");
+  CHECK(demangle("main._omp_fn.0") == "main._omp_fn.0");  // a function of its own
 }
 
 TEST_CASE("procedures of Fortran modules have the name of the module in front") {

@@ -94,6 +94,13 @@ TEST_CASE("a manual broadcast tree is not a chain") {
   CHECK(found(p, communication_problem::relay_chain).empty());
 }
 
+TEST_CASE("data that two ranks send to and fro is no chain") {
+  program p(2);
+  const auto u = p.object("u", {64});
+  for (int i = 0; i != 10; ++i) p.transfer(i % 2, 1 - i % 2, "swap", u, all);
+  CHECK(found(p, communication_problem::relay_chain).empty());
+}
+
 TEST_CASE("unchanged data is reported with its cost; changed data is not") {
   program p(2);
   const auto u = p.object("table", {64});

@@ -576,6 +576,9 @@ TEST_CASE("without a known cause the pattern that costs most is the verdict, or 
   said.waits[0].list[0].saving = said.waits[0].list[1].saving = 0.19;
   r = run({});
   CHECK(r.verdict.empty());
+  CHECK(reports::no_verdict_words(r) == "no verdict: no change is known that would shorten the run by 2 % or more");  // no text
+  said.waits[0].list[0].advice = "send it earlier";
+  r = run({});
   CHECK(reports::no_verdict_words(r) ==
         "no verdict: no change is known that would shorten the run by 2 % or more; the best advice below saves at most 190 ms");
   CHECK(reports::text_of(r).find("no verdict: no change is known") != std::string::npos);

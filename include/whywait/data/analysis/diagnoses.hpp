@@ -106,7 +106,7 @@ inline std::int32_t only_rank(const rank_counts& ranks) { return ranks.list().si
 inline void relay_chain(const transfer_class& c, const classified& all, const naming& names,
                         base::vector<communication_finding>& out) {
   const std::int64_t hops = c.sums.most_hops;
-  if (c.chain.depth < 2 || hops < 3) return;
+  if (c.chain.depth < 2 || hops < 3 || hops > all.ranks) return;  // more: it goes to and fro, or round, on purpose
   std::int64_t chains = 0, first_senders = 0, reached = 0, transfers = 0, bytes = 0, duration = 0, wait = 0;
   for (const transfer_class& p : all.classes) {
     const bool same = p.key() == c.key();

@@ -59,7 +59,7 @@ class sharing_analysis final : public finalize::thread_data_analysis {
   }
 
  private:
-  const sharing_options options_;
+  const sharing_options options_{};
   data_history history_{0, 1};
   thread_sharing threads_{options_};
 };

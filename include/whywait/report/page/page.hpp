@@ -16,6 +16,7 @@
 #include <whywait/report/page/page_waits.hpp>
 #include <whywait/report/page/source_book.hpp>
 #include <whywait/report/printing.hpp>
+#include <whywait/report/run_origin.hpp>
 
 #include <cstddef>
 #include <string>
@@ -47,6 +48,8 @@ inline void write_page(const result& r, const json_sink& sink, const char* progr
   source_book sources(program);
   const page_context p{r, out, sources};
   for (const char* piece : page_template::begin) out.raw(piece);
+  const std::string name = program_name(r.run.origin);
+  if (!name.empty()) out.put("$ \xc2\xb7 ", name);
   out.put("$",
           base::counted(r.run.ranks, base::rank_noun()) + " \xc2\xb7 " + base::duration(r.run.seconds) + " \xc2\xb7 whywait");
   for (const char* piece : page_template::style) out.raw(piece);

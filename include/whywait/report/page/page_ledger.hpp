@@ -134,7 +134,7 @@ inline void page_what_if(const page_context& p) {
   }
   const std::string caveats = sentence_of(prediction_caveats(p.r));
   if (!caveats.empty()) out.put("<p class=\"how\">$.</p>", caveats);
-  if (p.r.run.first_comers > 0)
+  if (p.r.run.deals_work())
     out.put(
         "<p class=\"how\">Every $ is assumed to get the same work again, but $ answers went to the first one that sent a "
         "request.</p>",
