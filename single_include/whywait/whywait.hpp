@@ -41908,10 +41908,10 @@ class fact_maker {
     // Evened out, the block makes another rank late by 1 % of the run or more, which has more of other code.
     const explain::balance_answer* const evened = used > 0 && bounds_.spreads_work(e.why) ? balance_of(*terms[0]) : nullptr;
     if (evened != nullptr && 100 * evened->saving_ns < -found_.longest_ns) avoidable = balanced_ns;
-    const std::int64_t reordered = std::min(avoidable, bounds_.by_any_order());
-    w.time("shorter", std::max(avoidable, balanced_ns)).time("reordered", reordered).time("balanced", balanced_ns);
+    const std::int64_t shorter = std::max(avoidable, balanced_ns), reordered = std::min(avoidable, bounds_.by_any_order());
+    w.time("shorter", shorter).time("reordered", reordered).time("balanced", balanced_ns);
+    w.set("only_divided", 2 * reordered < shorter).time("most_divided", bounds_.by_division());
     avoidable = std::max(std::min(avoidable, bounds_.by_order(e.why)), balanced_ns);
-    w.set("only_divided", 2 * reordered < avoidable).time("most_divided", bounds_.by_division());
     w.time("most_even", bounds_.by_balance() != INT64_MAX ? bounds_.by_balance() : 0);
     w.time("avoidable", avoidable).set("ranks", ranks_).set("locations", found_.locations).set("threads", threads_in(e));
     w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));
@@ -45127,7 +45127,8 @@ inline const char* balance() noexcept {
 declare composite event uneven member ( wait as w )
   when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting'
        and not (w.pattern = 'thread_barrier' and w.threads > 1 and w.top_waiting_amount = 0 and w.top_kind != 'between')
-  parameters ( owner = if(w.locations > w.ranks, "thread", "rank"), over_all = max(w.shorter, w.above_mean * w.ranks / max(1, w.ranks - 1)),
+  parameters ( owner = if(w.locations > w.ranks, "thread", "rank"), sharers = max(2, max(w.code_ranks, w.ranks)),
+               as_others = w.above_mean * sharers / (sharers - 1), over_all = max(w.shorter, as_others),
                as_fast = if(w.lead = 'one' and not w.balance_moves, min(w.above_others, over_all), 0 s) );
 declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.excess = 'both' or w.excess = 'work' or w.excess = 'unknown' parameters (
   name = "uneven_work",
@@ -45167,7 +45168,7 @@ declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' 
            "find what makes a unit of work in " + if(w.top_kind = 'between', "that code", "{w.top}") + " slower on {w.code_thread}: other data, memory, a slower or shared core;
             as long as it is slower, even counts are uneven work"
            + if(w.balance_predicted, ": fewer of them there save {w.above_mean}", "")))))),
-  duration = w.duration, saving = if(w.top_branch != '', w.above_mean, w.above_mean * w.ranks / max(1, w.ranks - 1)),
+  duration = w.duration, saving = if(w.top_branch != '', w.above_mean, as_others),
   predicted = w.top_branch != '' and w.balance_predicted );
 
 # The scheduler is the cause: the rank had work to do and no processor.
@@ -45180,7 +45181,7 @@ declare problem for uneven when w.excess = 'shared' parameters (
   verdict = if(w.own_processors > w.code_delay, "ranks were ready to run without a processor: giving each {owner} one of its own",
                "{w.code_thread} was ready to run for {w.code_delay} without a processor: giving each {owner} one of its own"),
   advice = "give each {owner} a processor of its own: start fewer {owner}s on this machine, check the binding, stop what else runs there",
-  duration = max(w.duration, w.own_processors), saving = max(w.above_mean * w.ranks / max(1, w.ranks - 1), w.own_processors),
+  duration = max(w.duration, w.own_processors), saving = max(as_others, w.own_processors),
   predicted = w.own_at_least, at_least = w.own_at_least );
 
 # The kernel is the cause: it gave the rank memory, or served other calls.
@@ -45195,7 +45196,7 @@ declare problem for uneven when w.excess = 'faults' parameters (
   advice = if(w.count <= 2, "use less memory on {w.code_thread}, or large pages (madvise with MADV_HUGEPAGE): it seems to be used for the first time there",
               "use the same memory again on {w.code_thread} instead of giving it back to the system: a pool, or M_MMAP_THRESHOLD and
             M_TRIM_THRESHOLD of mallopt; or touch it once before"),
-  duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
+  duration = w.duration, saving = as_others );
 declare problem for uneven when w.excess = 'system' parameters (
   name = "system_calls",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, send_after_work",
@@ -45204,7 +45205,7 @@ declare problem for uneven when w.excess = 'system' parameters (
   verdict = "{w.code_thread} takes {w.code_ratio} times as long as " + if(w.code_ranks = 2, "the other", "the others") + " in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
             + " because of system calls: fewer of them, or for less data,",
   advice = "make fewer system calls on {w.code_thread} (strace -c -f counts them): larger buffers, fewer files, no clock or memory calls in loops; or for less data, if few move much of it",
-  duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
+  duration = w.duration, saving = as_others );
 
 # All ranks alike lack a processor now and then, so that none is late.
 declare problem for run when own_processors >= 10 % * duration and own_processors > 0 s parameters (
@@ -45560,21 +45561,22 @@ inline const char* messages() noexcept {
 # One rank that hardly works, as the master of a farm, waits for all others, which work evenly: no send can be earlier.
 declare composite event late_sender member ( wait as w ) when w.pattern = 'late_sender'
   parameters ( idle = w.waiting_ranks_count = 1 and w.blocks_count > 0 and w.lead = 'even' and w.code_ranks >= 2
-                      and w.code_ranks = w.ranks - 1 and w.most_even > 0 s );
+                      and w.code_ranks = w.ranks - 1 and w.most_even > 0 s,
+               in_vain = w.earlier_known and (w.earlier_share < 2 % or 2 * w.earlier_saving < w.avoidable) );
 declare problem for late_sender parameters (
   name = "late_sender",
   description = "The receive ({w.operation}) was ready before the message was sent ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
   verdict = if(idle, "{w.waiting_ranks} waited in {w.operation} while all others ran {w.blocks}: dividing it among all ranks",
-            if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), "",
+            if(w.blocks_count > 0 and (not w.sends_after_work or in_vain), "",
                "{w.waiting_ranks} waited in {w.operation} for messages of {w.late_others}"
                + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them or parts of them earlier, if possible,")),
   advice = if(idle, "let {w.waiting_ranks} run a part of {w.blocks} as well, or make it shorter; or ",
-           if(w.blocks_count > 0 and w.sends_after_work and not w.only_divided and not (w.earlier_known and w.earlier_share < 2 %), "call {w.cause} before {w.blocks} if the message does not depend on it, else after each part of it, or ",
+           if(w.blocks_count > 0 and w.sends_after_work and not w.only_divided and not in_vain, "call {w.cause} before {w.blocks} if the message does not depend on it, else after each part of it, or ",
            if(w.blocks_count > 0, "make {w.blocks} shorter" + if(2 * w.top_inherited > w.top_duration, "", " on {w.late_ranks}") + ", or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", "")))))
            + if(w.nonblocking or (w.only_divided and w.blocks_count > 0), "give {w.waiting_ranks} work to do ahead of {w.operation}",
                 "post the receive early with MPI_Irecv and wait for it after other work"),
   duration = w.duration,
-  saving = if(idle, min(w.shorter, w.most_even), if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), w.shorter, if(w.earlier_known, max(w.avoidable, w.earlier_saving), w.avoidable))) );
+  saving = if(idle, min(w.shorter, w.most_even), if(w.blocks_count > 0 and (not w.sends_after_work or in_vain), w.shorter, if(w.earlier_known, max(w.avoidable, w.earlier_saving), w.avoidable))) );
 
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
 # would travel while all work. What that saves is known from the virtual clocks; at most, if ranks also wait until nonblocking sends are
@@ -45602,12 +45604,12 @@ declare composite event late_receiver member ( wait as w ) when w.pattern = 'lat
 declare problem for late_receiver parameters (
   name = "late_receiver",
   description = "The send ({w.operation}) had to wait until the receive was posted ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for the receive of {w.late_others} ({w.cause})"
+  verdict = if(w.only_divided and w.blocks_count > 0, "", "{w.waiting_ranks} waited in {w.operation} for the receive of {w.late_others} ({w.cause})"
             + if(w.blocks_count > 0, ", which comes after {w.blocks}", if(w.top_kind = 'call', ", which comes after {w.top}", "")) + ": posting it earlier and MPI_Test meanwhile"
-            + if(w.nonblocking, "", ", or MPI_Isend,"),
-  advice = if(w.blocks_count > 0, "post the receive ({w.cause}) before {w.blocks} and call MPI_Test in it, or ",
+            + if(w.nonblocking, "", ", or MPI_Isend,")),
+  advice = if(w.only_divided and w.blocks_count > 0, "{w.spread}", if(w.blocks_count > 0, "post the receive ({w.cause}) before {w.blocks} and call MPI_Test in it, or ",
            if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", "post the receive ({w.cause}) earlier, or "))
-           + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}", "send with MPI_Isend and wait for it after other work"),
+           + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}", "send with MPI_Isend and wait for it after other work")),
   duration = w.duration,
   saving = w.avoidable );
 

@@ -258,10 +258,10 @@ class fact_maker {
     // Evened out, the block makes another rank late by 1 % of the run or more, which has more of other code.
     const explain::balance_answer* const evened = used > 0 && bounds_.spreads_work(e.why) ? balance_of(*terms[0]) : nullptr;
     if (evened != nullptr && 100 * evened->saving_ns < -found_.longest_ns) avoidable = balanced_ns;
-    const std::int64_t reordered = std::min(avoidable, bounds_.by_any_order());
-    w.time("shorter", std::max(avoidable, balanced_ns)).time("reordered", reordered).time("balanced", balanced_ns);
+    const std::int64_t shorter = std::max(avoidable, balanced_ns), reordered = std::min(avoidable, bounds_.by_any_order());
+    w.time("shorter", shorter).time("reordered", reordered).time("balanced", balanced_ns);
+    w.set("only_divided", 2 * reordered < shorter).time("most_divided", bounds_.by_division());
     avoidable = std::max(std::min(avoidable, bounds_.by_order(e.why)), balanced_ns);
-    w.set("only_divided", 2 * reordered < avoidable).time("most_divided", bounds_.by_division());
     w.time("most_even", bounds_.by_balance() != INT64_MAX ? bounds_.by_balance() : 0);
     w.time("avoidable", avoidable).set("ranks", ranks_).set("locations", found_.locations).set("threads", threads_in(e));
     w.set("noise", processor_noise::least_effect(program_.noise.all_ns, seconds(found_.longest_ns)));

@@ -66,6 +66,42 @@ TEST_CASE("a wait below the threshold gets no advice, and the threshold can be s
   CHECK(loud.waits[0].list.size() == 1);
 }
 
+TEST_CASE("two sides could work at once where the one that waits hardly runs the code of the other meanwhile") {
+  for (const std::int64_t waiter_ms : {100, 1400}) {
+    auto one = sample::wait(pattern::late_sender, sample::recv, sample::send,
+                            {term(sample::compute, 0, 1600, 900, 900, 1600 + waiter_ms, waiter_ms)});
+    auto other = one;
+    other.operation = sample::waitall;
+    auto o = sample::outcome({one, other});
+    o.turns = {sample::recv, sample::waitall, 900 * sample::ms};
+    bool found = false;
+    for (const auto& w : sample::evaluate(o).waits)
+      for (const rules::finding& f : w.list) found = found || f.problem == "no_overlap";
+    CHECK(found == (waiter_ms == 100));
+  }
+}
+
+TEST_CASE("another order of calls cannot make the rank shorter that computes longest") {
+  auto o = sample::outcome({sample::wait(pattern::late_broadcast, sample::recv, sample::send,
+                                         {term(sample::compute, 0, 1600, 900, 900, 3000, 1400)})});
+  o.total_ns = 10000 * sample::ms;
+  explain::balance_answer b;
+  b.block = b.piece = sample::compute;
+  b.ranks = b.among = 4;
+  b.saving_ns = 500 * sample::ms;
+  o.balances = {b};
+  const rules::knowledge known = sample::knowledge();
+  for (const double communication : {0.98, 0.8}) {  // the longest useful time of a rank, of the run
+    o.efficiency.communication = o.efficiency.parallel = communication;
+    rules::program_facts program;
+    program.useful_known = true;
+    const auto e = rules::evaluate(known, o, 4, sample::names(), program, [](rules::event_store&, rules::trouble&, auto&) {});
+    REQUIRE(!e.waits[0].list.empty());
+    CHECK(contains(e.waits[0].list[0].advice, "before compute_interior") == (communication == 0.8));
+    CHECK(contains(e.waits[0].list[0].advice, "divide the work of compute_interior"));
+  }
+}
+
 TEST_CASE("removing the rule of a pattern makes its waits unknown") {
   const auto o = sample::outcome({late_sender()});
   CHECK_FALSE(sample::evaluate(o, "remove problem \"late_sender\";").waits[0].known);

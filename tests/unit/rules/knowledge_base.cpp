@@ -527,6 +527,22 @@ TEST_CASE("a rank that waits for all others, which work evenly, is to take part 
   }
 }
 
+TEST_CASE(
+    "one of three threads of a rank that would be as fast as the others saves half as much again as it has above the mean") {
+  const scenario s = {
+      "uneven_work", [](rules::event_store& store, rules::trouble&, bool) {
+        rules::row_writer w = wait_fact(store, "thread_barrier");
+        w.set("lead", "one").set("excess", "unknown").set("code_thread", "rank 0").set("top", "compute_interior");
+        w.set("ranks", 1).set("locations", 3).set("code_ranks", 3);
+        w.set("above_mean", 0.25).set("above_others", 0.5).set("shorter", 0.25);
+      }};
+  const rules::findings found = run(built_in(), s, false);
+  const rules::finding* const f = sample::find(found.list, "uneven_work");
+  REQUIRE(f != nullptr);
+  CHECK(f->advice.find("find what makes it slower there, which saves up to 375 ms; else ") != std::string::npos);
+  CHECK(f->saving == doctest::Approx(0.25));
+}
+
 TEST_CASE("a rank inside a call of MPI cannot call MPI_Test there") {
   for (const char* kind : {"call", "region"}) {
     const scenario late = {"", [kind](rules::event_store& s, rules::trouble&, bool) {
@@ -542,10 +558,10 @@ TEST_CASE("a rank inside a call of MPI cannot call MPI_Test there") {
 TEST_CASE("where the late rank computes longest, only another division of its work helps") {
   const struct {
     const char *problem, *other;
-  } cases[] = {{"wait_for_progress", "MPI_Test"},         {"late_broadcast", "before compute_interior"},
-               {"early_reduce", "nonblocking form"},      {"early_scan", "nonblocking form"},
-               {"wait_at_nxn", "nonblocking form"},       {"wait_at_fence", "MPI_Win_post"},
-               {"late_sender", "before compute_interior"}};
+  } cases[] = {{"wait_for_progress", "MPI_Test"},          {"late_broadcast", "before compute_interior"},
+               {"early_reduce", "nonblocking form"},       {"early_scan", "nonblocking form"},
+               {"wait_at_nxn", "nonblocking form"},        {"wait_at_fence", "MPI_Win_post"},
+               {"late_sender", "before compute_interior"}, {"late_receiver", "post the receive"}};
   for (const auto& c : cases)
     for (const bool only : {false, true}) {
       CAPTURE(c.problem);
@@ -559,6 +575,21 @@ TEST_CASE("where the late rank computes longest, only another division of its wo
       CHECK(f->advice.find("compute_interior") != std::string::npos);
       CHECK(f->saving == doctest::Approx(1.8));
     }
+}
+
+TEST_CASE("an earlier send that saves far less than the wait is no advice") {
+  for (const double saves : {0.4, 1.2}) {
+    const scenario s = {
+        "late_sender", [saves](rules::event_store& store, rules::trouble&, bool) {
+          rules::row_writer w = wait_fact(store, "late_sender");
+          w.set("earlier_known", true).set("earlier_saving", saves).set("earlier_share", 0.04).set("shorter", 1.8);
+        }};
+    const rules::findings found = run(built_in(), s, false);
+    const rules::finding* const f = sample::find(found.list, "late_sender");
+    REQUIRE(f != nullptr);
+    CHECK((f->advice.find("call MPI_Send") == 0) == (saves == 1.2));
+    CHECK(f->verdict.empty() == (saves == 0.4));
+  }
 }
 
 TEST_CASE("a fence between two ranks holds nobody else, and the end of a parallel region stays") {

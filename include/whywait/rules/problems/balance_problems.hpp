@@ -14,7 +14,8 @@ inline const char* balance() noexcept {
 declare composite event uneven member ( wait as w )
   when (w.lead = 'one' or w.lead = 'several') and w.top_kind != 'waiting'
        and not (w.pattern = 'thread_barrier' and w.threads > 1 and w.top_waiting_amount = 0 and w.top_kind != 'between')
-  parameters ( owner = if(w.locations > w.ranks, "thread", "rank"), over_all = max(w.shorter, w.above_mean * w.ranks / max(1, w.ranks - 1)),
+  parameters ( owner = if(w.locations > w.ranks, "thread", "rank"), sharers = max(2, max(w.code_ranks, w.ranks)),
+               as_others = w.above_mean * sharers / (sharers - 1), over_all = max(w.shorter, as_others),
                as_fast = if(w.lead = 'one' and not w.balance_moves, min(w.above_others, over_all), 0 s) );
 declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.excess = 'both' or w.excess = 'work' or w.excess = 'unknown' parameters (
   name = "uneven_work",
@@ -54,7 +55,7 @@ declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' 
            "find what makes a unit of work in " + if(w.top_kind = 'between', "that code", "{w.top}") + " slower on {w.code_thread}: other data, memory, a slower or shared core;
             as long as it is slower, even counts are uneven work"
            + if(w.balance_predicted, ": fewer of them there save {w.above_mean}", "")))))),
-  duration = w.duration, saving = if(w.top_branch != '', w.above_mean, w.above_mean * w.ranks / max(1, w.ranks - 1)),
+  duration = w.duration, saving = if(w.top_branch != '', w.above_mean, as_others),
   predicted = w.top_branch != '' and w.balance_predicted );
 
 # The scheduler is the cause: the rank had work to do and no processor.
@@ -67,7 +68,7 @@ declare problem for uneven when w.excess = 'shared' parameters (
   verdict = if(w.own_processors > w.code_delay, "ranks were ready to run without a processor: giving each {owner} one of its own",
                "{w.code_thread} was ready to run for {w.code_delay} without a processor: giving each {owner} one of its own"),
   advice = "give each {owner} a processor of its own: start fewer {owner}s on this machine, check the binding, stop what else runs there",
-  duration = max(w.duration, w.own_processors), saving = max(w.above_mean * w.ranks / max(1, w.ranks - 1), w.own_processors),
+  duration = max(w.duration, w.own_processors), saving = max(as_others, w.own_processors),
   predicted = w.own_at_least, at_least = w.own_at_least );
 
 # The kernel is the cause: it gave the rank memory, or served other calls.
@@ -82,7 +83,7 @@ declare problem for uneven when w.excess = 'faults' parameters (
   advice = if(w.count <= 2, "use less memory on {w.code_thread}, or large pages (madvise with MADV_HUGEPAGE): it seems to be used for the first time there",
               "use the same memory again on {w.code_thread} instead of giving it back to the system: a pool, or M_MMAP_THRESHOLD and
             M_TRIM_THRESHOLD of mallopt; or touch it once before"),
-  duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
+  duration = w.duration, saving = as_others );
 declare problem for uneven when w.excess = 'system' parameters (
   name = "system_calls",
   instead_of = "late_sender, late_receiver, wait_for_progress, nonblocking_collective, wait_at_nxn, wait_at_barrier, early_reduce, early_scan, late_broadcast, wait_at_create, wait_at_finalize, wait_at_fence, late_post, early_wait, late_complete, window_lock_contention, condition_variable, thread_barrier, latch, semaphore, future, join, serialised_pipeline, slow_block, work_in_turn, send_after_work",
@@ -91,7 +92,7 @@ declare problem for uneven when w.excess = 'system' parameters (
   verdict = "{w.code_thread} takes {w.code_ratio} times as long as " + if(w.code_ranks = 2, "the other", "the others") + " in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
             + " because of system calls: fewer of them, or for less data,",
   advice = "make fewer system calls on {w.code_thread} (strace -c -f counts them): larger buffers, fewer files, no clock or memory calls in loops; or for less data, if few move much of it",
-  duration = w.duration, saving = w.above_mean * w.ranks / max(1, w.ranks - 1) );
+  duration = w.duration, saving = as_others );
 
 # All ranks alike lack a processor now and then, so that none is late.
 declare problem for run when own_processors >= 10 % * duration and own_processors > 0 s parameters (

@@ -12,21 +12,22 @@ inline const char* messages() noexcept {
 # One rank that hardly works, as the master of a farm, waits for all others, which work evenly: no send can be earlier.
 declare composite event late_sender member ( wait as w ) when w.pattern = 'late_sender'
   parameters ( idle = w.waiting_ranks_count = 1 and w.blocks_count > 0 and w.lead = 'even' and w.code_ranks >= 2
-                      and w.code_ranks = w.ranks - 1 and w.most_even > 0 s );
+                      and w.code_ranks = w.ranks - 1 and w.most_even > 0 s,
+               in_vain = w.earlier_known and (w.earlier_share < 2 % or 2 * w.earlier_saving < w.avoidable) );
 declare problem for late_sender parameters (
   name = "late_sender",
   description = "The receive ({w.operation}) was ready before the message was sent ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
   verdict = if(idle, "{w.waiting_ranks} waited in {w.operation} while all others ran {w.blocks}: dividing it among all ranks",
-            if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), "",
+            if(w.blocks_count > 0 and (not w.sends_after_work or in_vain), "",
                "{w.waiting_ranks} waited in {w.operation} for messages of {w.late_others}"
                + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them or parts of them earlier, if possible,")),
   advice = if(idle, "let {w.waiting_ranks} run a part of {w.blocks} as well, or make it shorter; or ",
-           if(w.blocks_count > 0 and w.sends_after_work and not w.only_divided and not (w.earlier_known and w.earlier_share < 2 %), "call {w.cause} before {w.blocks} if the message does not depend on it, else after each part of it, or ",
+           if(w.blocks_count > 0 and w.sends_after_work and not w.only_divided and not in_vain, "call {w.cause} before {w.blocks} if the message does not depend on it, else after each part of it, or ",
            if(w.blocks_count > 0, "make {w.blocks} shorter" + if(2 * w.top_inherited > w.top_duration, "", " on {w.late_ranks}") + ", or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", "")))))
            + if(w.nonblocking or (w.only_divided and w.blocks_count > 0), "give {w.waiting_ranks} work to do ahead of {w.operation}",
                 "post the receive early with MPI_Irecv and wait for it after other work"),
   duration = w.duration,
-  saving = if(idle, min(w.shorter, w.most_even), if(w.blocks_count > 0 and (not w.sends_after_work or (w.earlier_known and w.earlier_share < 2 %)), w.shorter, if(w.earlier_known, max(w.avoidable, w.earlier_saving), w.avoidable))) );
+  saving = if(idle, min(w.shorter, w.most_even), if(w.blocks_count > 0 and (not w.sends_after_work or in_vain), w.shorter, if(w.earlier_known, max(w.avoidable, w.earlier_saving), w.avoidable))) );
 
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
 # would travel while all work. What that saves is known from the virtual clocks; at most, if ranks also wait until nonblocking sends are
@@ -54,12 +55,12 @@ declare composite event late_receiver member ( wait as w ) when w.pattern = 'lat
 declare problem for late_receiver parameters (
   name = "late_receiver",
   description = "The send ({w.operation}) had to wait until the receive was posted ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for the receive of {w.late_others} ({w.cause})"
+  verdict = if(w.only_divided and w.blocks_count > 0, "", "{w.waiting_ranks} waited in {w.operation} for the receive of {w.late_others} ({w.cause})"
             + if(w.blocks_count > 0, ", which comes after {w.blocks}", if(w.top_kind = 'call', ", which comes after {w.top}", "")) + ": posting it earlier and MPI_Test meanwhile"
-            + if(w.nonblocking, "", ", or MPI_Isend,"),
-  advice = if(w.blocks_count > 0, "post the receive ({w.cause}) before {w.blocks} and call MPI_Test in it, or ",
+            + if(w.nonblocking, "", ", or MPI_Isend,")),
+  advice = if(w.only_divided and w.blocks_count > 0, "{w.spread}", if(w.blocks_count > 0, "post the receive ({w.cause}) before {w.blocks} and call MPI_Test in it, or ",
            if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", "post the receive ({w.cause}) earlier, or "))
-           + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}", "send with MPI_Isend and wait for it after other work"),
+           + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}", "send with MPI_Isend and wait for it after other work")),
   duration = w.duration,
   saving = w.avoidable );
 
