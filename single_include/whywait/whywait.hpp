@@ -22621,12 +22621,12 @@ class block_balance {
   // of `all_more`.
   bool is_alone(const entry& e, const entry* more) const noexcept {
     if (e.first == 0 || e.second == 0 || e.joined == 0) return false;
-    const bool explained = more != nullptr && more->rank == e.rank && more->thread == e.thread;
+    const bool explained = more != nullptr && more->rank == e.rank && more->thread == e.thread, most = is_most(e);
     if (explained && more->block != e.block) return false;
     for (const entry& x : all_) {
       // A further thread that had to wait comes from another call than one that had not.
       if (x.block == e.joined && x.ranks > 1 && (!explained || e.thread != 0)) return false;
-      if (is_most(e) && is_most(x) && x.thread == e.thread && x.rank != e.rank && 5 * x.sum_ns >= e.sum_ns) return false;
+      if (most && x.thread == e.thread && x.rank != e.rank && 5 * x.sum_ns >= e.sum_ns && is_most(x)) return false;
       const bool same_call = (x.first != 0 && x.first == e.first) || (x.second != 0 && x.second == e.second);
       const bool shared = x.ranks >= all_ranks_ || (x.ranks == 1 && x.rank == e.rank);
       if (same_call && !shared) return false;
@@ -22684,8 +22684,8 @@ class block_balance {
     // Code that only one rank runs is not to be divided if the others compute just as long in its phase.
     return piece != nullptr && is_even_in_phase(*piece, e.among > e.ranks ? excess(e) / 5 : excess(e));
   }
-  // Whether what makes the rank of a piece late in its phase is less than half of `more_ns`.
-  // Code that each rank runs for some time has such a division on its own: it is asked what balancing it saves.
+  // Whether what makes the rank of a piece late in its phase is less than half of `more_ns`. Of a piece that each rank runs, and one
+  // clearly longer, the clocks are asked.
   [[gnu::noinline]] bool is_even_in_phase(const entry& piece, std::int64_t more_ns) const noexcept {
     const bool by_all = piece.ranks == all_ranks_ && !hardly_runs(piece, piece.least_ns);
     const bool uneven = 10 * piece.most_ns >= 11 * (piece.sum_ns / piece.ranks);
@@ -23016,8 +23016,8 @@ namespace clocks {
 
 /// What each piece of a block would take on the threads of one rank in the run in which the block is balanced: in each part of the
 /// run (balance_course) the threads that run it take equally long, and pieces between the same calls take equally long. What lies
-/// between two calls inside a region, or after or before one call, is balanced on its own if all of these threads pass the two calls: more work elsewhere would not
-/// make up for it. Two walks through the records; 24 bytes per part, block, thread and place in the program. Not thread safe.
+/// between two calls inside a region, or after or before one call, is balanced on its own if all of these threads pass the two calls:
+/// more work elsewhere would not make up for it. Two walks through the records; 24 bytes per part, block, thread and place in the program. Not thread safe.
 class balanced_time {
  public:
   /// Measures the rank's own course of each block in `blocks`, the blocks of the balanced questions in their order.
@@ -34086,9 +34086,9 @@ inline void rename_counts(base::vector<counted_block>& counts, core::stable_key 
 
 /// Compares unmarked code that begins or ends at different call sites on the two sides as the same code: pieces that
 /// only the late side passed, and pieces that only the waiting side passed, that begin or end at a common call. The
-/// pieces become one term, with the name of the longest piece of the late side, but for two that take equally long (`pair_pieces`). A difference of up to one visit in each
-/// wait is a lead, because the places of such pieces cannot be compared (docs/method.md 1.4). `meanings`: sorted by key.
-/// Call before `join_directions`. O(p^2) for p such pieces.
+/// pieces become one term, with the name of the longest piece of the late side, but for two that take equally long
+/// (`pair_pieces`). A difference of up to one visit in each wait is a lead, because the places of such pieces cannot be compared
+/// (docs/method.md 1.4). `meanings`: sorted by key. Call before `join_directions`. O(p^2) for p such pieces.
 inline void merge_same_code(explanation& e, const base::vector<block_meaning>& meanings) {
   base::vector<detail::one_sided_code> all;
   for (std::size_t i = 0; i != e.residual.size(); ++i) {

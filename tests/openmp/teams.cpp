@@ -21,6 +21,14 @@
 #include <atomic>
 #include <cstdlib>
 
+#ifndef __clang__
+extern "C" {  // what Fortran calls
+void omp_set_lock_(omp_lock_t*);
+void omp_unset_lock_(omp_lock_t*);
+int omp_test_lock_(omp_lock_t*);
+}
+#endif
+
 namespace {
 
 using slept::clock;
@@ -179,9 +187,15 @@ void critical_section() {
   all.push_back(e);
 }
 
+struct lock_calls {
+  void (*set)(omp_lock_t*);
+  void (*unset)(omp_lock_t*);
+  int (*test)(omp_lock_t*);
+};
+
 // The same with a lock, which the holder takes in turn by waiting and by trying.
-void explicit_lock() {
-  expectation e{"wants lock", "mutex_contention", {}, {{"locked", 1.0}}};
+void explicit_lock(const char* name, const char* inside_name, const lock_calls& call) {
+  expectation e{name, "mutex_contention", {}, {{inside_name, 1.0}}};
   e.waited.until = 0;
   omp_lock_t lock;
   omp_init_lock(&lock);
@@ -190,23 +204,23 @@ void explicit_lock() {
 #pragma omp parallel num_threads(2)
   for (int i = 0; i != rounds; ++i) {
     if (omp_get_thread_num() == late) {
-      if (i != 1) omp_set_lock(&lock);
-      else if (!omp_test_lock(&lock)) std::abort();
+      if (i != 1) call.set(&lock);
+      else if (!call.test(&lock)) std::abort();
       {
-        const whywait::region inside("locked");
+        const whywait::region inside(inside_name);
         holds = i;
         nap(30);
         released[i] = clock::now();
       }
-      omp_unset_lock(&lock);
+      call.unset(&lock);
     } else {
       while (holds != i) nap(1);
       nap(3);
-      if (omp_test_lock(&lock)) std::abort();
-      const whywait::region inside("wants lock");
+      if (call.test(&lock)) std::abort();
+      const whywait::region inside(name);
       const time_point begin = clock::now();
-      e.waited([&] { omp_set_lock(&lock); });
-      omp_unset_lock(&lock);
+      e.waited([&] { call.set(&lock); });
+      call.unset(&lock);
       e.waited.until += seconds(begin, released[i]);
     }
 #pragma omp barrier
@@ -481,7 +495,12 @@ int main() {
   uneven_loop();
   uneven_reduction();
   critical_section();
-  explicit_lock();
+  explicit_lock("wants lock", "locked",
+                {[](omp_lock_t* l) { omp_set_lock(l); }, [](omp_lock_t* l) { omp_unset_lock(l); },
+                 [](omp_lock_t* l) { return omp_test_lock(l); }});
+#ifndef __clang__
+  explicit_lock("wants lock of Fortran", "locked by Fortran", {omp_set_lock_, omp_unset_lock_, omp_test_lock_});
+#endif
   tried_locks();
   ordered_loop();
   task_wait();

@@ -172,12 +172,12 @@ class block_balance {
   // of `all_more`.
   bool is_alone(const entry& e, const entry* more) const noexcept {
     if (e.first == 0 || e.second == 0 || e.joined == 0) return false;
-    const bool explained = more != nullptr && more->rank == e.rank && more->thread == e.thread;
+    const bool explained = more != nullptr && more->rank == e.rank && more->thread == e.thread, most = is_most(e);
     if (explained && more->block != e.block) return false;
     for (const entry& x : all_) {
       // A further thread that had to wait comes from another call than one that had not.
       if (x.block == e.joined && x.ranks > 1 && (!explained || e.thread != 0)) return false;
-      if (is_most(e) && is_most(x) && x.thread == e.thread && x.rank != e.rank && 5 * x.sum_ns >= e.sum_ns) return false;
+      if (most && x.thread == e.thread && x.rank != e.rank && 5 * x.sum_ns >= e.sum_ns && is_most(x)) return false;
       const bool same_call = (x.first != 0 && x.first == e.first) || (x.second != 0 && x.second == e.second);
       const bool shared = x.ranks >= all_ranks_ || (x.ranks == 1 && x.rank == e.rank);
       if (same_call && !shared) return false;
@@ -235,8 +235,8 @@ class block_balance {
     // Code that only one rank runs is not to be divided if the others compute just as long in its phase.
     return piece != nullptr && is_even_in_phase(*piece, e.among > e.ranks ? excess(e) / 5 : excess(e));
   }
-  // Whether what makes the rank of a piece late in its phase is less than half of `more_ns`.
-  // Code that each rank runs for some time has such a division on its own: it is asked what balancing it saves.
+  // Whether what makes the rank of a piece late in its phase is less than half of `more_ns`. Of a piece that each rank runs, and one
+  // clearly longer, the clocks are asked.
   [[gnu::noinline]] bool is_even_in_phase(const entry& piece, std::int64_t more_ns) const noexcept {
     const bool by_all = piece.ranks == all_ranks_ && !hardly_runs(piece, piece.least_ns);
     const bool uneven = 10 * piece.most_ns >= 11 * (piece.sum_ns / piece.ranks);

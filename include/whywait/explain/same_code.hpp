@@ -139,9 +139,9 @@ inline void rename_counts(base::vector<counted_block>& counts, core::stable_key 
 
 /// Compares unmarked code that begins or ends at different call sites on the two sides as the same code: pieces that
 /// only the late side passed, and pieces that only the waiting side passed, that begin or end at a common call. The
-/// pieces become one term, with the name of the longest piece of the late side, but for two that take equally long (`pair_pieces`). A difference of up to one visit in each
-/// wait is a lead, because the places of such pieces cannot be compared (docs/method.md 1.4). `meanings`: sorted by key.
-/// Call before `join_directions`. O(p^2) for p such pieces.
+/// pieces become one term, with the name of the longest piece of the late side, but for two that take equally long
+/// (`pair_pieces`). A difference of up to one visit in each wait is a lead, because the places of such pieces cannot be compared
+/// (docs/method.md 1.4). `meanings`: sorted by key. Call before `join_directions`. O(p^2) for p such pieces.
 inline void merge_same_code(explanation& e, const base::vector<block_meaning>& meanings) {
   base::vector<detail::one_sided_code> all;
   for (std::size_t i = 0; i != e.residual.size(); ++i) {

@@ -422,3 +422,36 @@ TEST_CASE("a Waitsome that waits for a message needs it, although it completes s
   REQUIRE_FALSE(out.balances.empty());
   CHECK(double(out.balances[0].saving_ns) == doctest::Approx(20.0 * double(long_ns - short_ns) / 2).epsilon(0.01));
 }
+
+// Ranks meet in the same call before two pieces of code of which one is uneven. Balanced together, the even one would become uneven.
+TEST_CASE("code after one call is balanced piece by piece") {
+  constexpr int ranks = 2, steps = 40;
+  run r(ranks);
+  std::uint64_t now = 1000;
+  for (int k = 0; k != steps; ++k) {
+    const auto meet = [&](const char* place, std::int64_t first, std::int64_t second) {
+      const std::int64_t ns[ranks] = {first, second}, most = std::max(first, second);
+      for (int i = 0; i != ranks; ++i) {
+        sync_record& all = r[i].call(mpi_call::Allreduce, now + static_cast<std::uint64_t>(ns[i]),
+                                     now + static_cast<std::uint64_t>(most) + 100, place);
+        all.peer = -1;
+        all.flags = static_cast<std::uint16_t>(flag::contributes | flag::consumes);
+      }
+      now += static_cast<std::uint64_t>(most) + 100;
+    };
+    meet("residual", 0, 0);
+    meet("uneven", 4000 * us, 8000 * us);
+    meet("residual", 0, 0);
+    meet("even", 5000 * us, 5000 * us);
+  }
+  for (int i = 0; i != ranks; ++i) r[i].end_ns = static_cast<std::int64_t>(now);
+  const explain::outcome out = with_clocks(r);
+  bool found = false;
+  for (const explain::balance_answer& b : out.balances) {
+    if (!b.after) continue;
+    found = true;
+    CHECK(b.rank == 1);
+    CHECK(double(b.saving_ns) == doctest::Approx(steps * 2000.0 * us).epsilon(0.02));
+  }
+  CHECK(found);
+}

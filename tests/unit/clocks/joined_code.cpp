@@ -550,6 +550,47 @@ TEST_CASE("code that each rank runs is asked about, also if they compute equally
   }
 }
 
+TEST_CASE("code that each of two ranks runs for most of its time, between other calls, may be the same code") {
+  functions_by_name names;
+  const auto key = [&](const char* function) { return core::key_of(names.site(function, 1).c_str()); };
+  for (const std::int64_t other : {500, 200}) {  // or a rank that has far less to do
+    clocks::block_balance all;
+    for (std::int32_t rank = 0; rank != 2; ++rank) {
+      code_of_phase here(0);
+      if (rank == 0) here.ran(key("receive"), key("send"), other);
+      else here.ran(key("reply"), key("take"), 1100);
+      add_rank(all, rank, here.pieces, names, here.own, {});
+    }
+    const auto found = all.candidates(8);
+    const bool divided = std::any_of(found.begin(), found.end(), [](const auto& b) { return b.among > b.ranks; });
+    CHECK(divided == (other == 200));
+  }
+}
+
+TEST_CASE("of joined code the piece is named that one rank alone runs and that is what it has more") {
+  const core::stable_key gather = 11, write = 12;
+  for (const std::int64_t alone : {600, 500}) {
+    clocks::block_balance all;
+    for (std::int32_t rank = 0; rank != 2; ++rank) {
+      code_of_phase here(0);
+      if (rank == 1) {
+        here.ran(gather, gather, 900);
+      } else {
+        here.ran(gather, write, alone);
+        here.ran(write, gather, alone == 600 ? 900 : 700);
+      }
+      clocks::joined_code joined;
+      joined.join(here.pieces, nullptr, here.own);
+      add_rank(all, rank, here.own[0], joined);
+    }
+    const auto found = all.candidates(8);
+    const auto whole =
+        std::find_if(found.begin(), found.end(), [](const auto& b) { return b.block == explain::unmarked_key(); });
+    REQUIRE(whole != found.end());
+    CHECK((whole->piece == explain::between_key(gather, write)) == (alone == 600));
+  }
+}
+
 TEST_CASE("code that one rank runs is not to be divided if the other one runs as much in the same phase") {
   functions_by_name names;
   const auto key = [&](const char* function, int line) { return core::key_of(names.site(function, line).c_str()); };

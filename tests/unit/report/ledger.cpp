@@ -129,6 +129,8 @@ TEST_CASE("savings of a first-come first-served program carry a note about the d
             "\n      \"x2 saves\" assumes that every rank gets the same work again, but 57\n      answers went to the first "
             "rank that sent a request\n"));
   CHECK_FALSE(has(text(example()), "assumes that every rank"));
+  f.first_comers = 2;  // no dealing
+  CHECK_FALSE(has(reports::text_of(reported(example(), names(), f)), "assumes that every rank"));
 }
 
 TEST_CASE("delay costs are reported if they differ from the explanations") {

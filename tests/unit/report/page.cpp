@@ -154,6 +154,8 @@ TEST_CASE("a result of a program without MPI speaks of threads in text, JSON doc
       CHECK_FALSE_MESSAGE(contains_text(shown, other), shown);
     }
     CHECK(contains_text(page, "<title>4 " + noun + "s "));
+    r.run.origin.program = "/home/user/app";
+    CHECK(contains_text(reports::page_of(r), "<title>app \xc2\xb7 4 " + noun + "s "));
     CHECK(contains_text(page, "<li><span>" + noun + " 0</span>"));
     CHECK(contains_text(page, "12 % of " + noun + " time is waiting"));
     CHECK_FALSE(contains_text(page, "No MPI calls were seen"));

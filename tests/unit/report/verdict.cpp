@@ -170,6 +170,9 @@ TEST_CASE("a verdict names the threads that take longer") {
   CHECK(several({{0, 2}, {1, 2}, {2, 2}, {3, 2}}, 5) == "5 of 8 threads");
   CHECK(several({{3, 0}, {3, 2}}, 2) == "2 threads of rank 3");
   CHECK(several({{3, 0}, {3, 1}, {3, 2}, {3, 4}}, 5) == "5 threads of rank 3");
+  b = balance_of(compute, 3, 8, 6, 20, 1.5);
+  b.of_threads = true;  // one of the others is a further thread
+  CHECK(first_sentence(with({b})).find("rank 3 thread 0 takes 3.0 times as long as the others in compute_interior") == 0);
 }
 
 TEST_CASE("what balancing saves is a lower bound where the imbalance moves from rank to rank") {
