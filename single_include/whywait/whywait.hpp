@@ -53792,35 +53792,53 @@ inline rank_words words_for(const base::vector<location_seconds>& list, std::siz
 
 /// "ranks 1-3 waited for rank 0", "ranks 0-3 waited for one another", "rank 2 waited, mostly for rank 0 (91 %)". Those that together
 /// have less than 2 % of the waiting are left out.
-inline std::string who_waited(const wait_entry& w) {
+inline std::string who_waited(const base::vector<location_seconds>& waiting, const base::vector<location_seconds>& causers) {
   double waited = 0, of_named = 0;
-  for (const location_seconds& s : w.waiters) waited += s.seconds;
+  for (const location_seconds& s : waiting) waited += s.seconds;
   std::size_t named_waiters = 0;
-  while (named_waiters < w.waiters.size() && (named_waiters == 0 || of_named < 0.98 * waited))
-    of_named += w.waiters[named_waiters++].seconds;
-  const rank_words waiters = words_for(w.waiters, 0, named_waiters);
-  const rank_words all = words_for(w.causers);
+  while (named_waiters < waiting.size() && (named_waiters == 0 || of_named < 0.98 * waited))
+    of_named += waiting[named_waiters++].seconds;
+  const rank_words waiters = words_for(waiting, 0, named_waiters);
+  const rank_words all = words_for(causers);
   std::string out = waiters.text + " waited";
   if (all.ranks.empty()) return out;
   double total = 0;
-  for (const location_seconds& c : w.causers) total += c.seconds;
-  const location_seconds& first = w.causers[0];
+  for (const location_seconds& c : causers) total += c.seconds;
+  const location_seconds& first = causers[0];
   const auto whom = [&](std::size_t last) {
-    const rank_words late = words_for(w.causers, 0, last);
+    const rank_words late = words_for(causers, 0, last);
     const bool same = late.ranks == waiters.ranks && late.ranks.size() > 1 && !late.others && !waiters.others;
     if (same && (late.threads | waiters.threads) != 0) return std::string("other threads of these ranks");
     return same ? std::string("one another") : late.text;
   };
-  if (w.causers.size() > 1 && first.rank >= 0 && first.seconds >= 0.995 * total) return out + " for " + whom(1);
-  if (w.causers.size() > 1 && first.rank >= 0 && first.seconds >= 0.6 * total)
+  if (causers.size() > 1 && first.rank >= 0 && first.seconds >= 0.995 * total) return out + " for " + whom(1);
+  if (causers.size() > 1 && first.rank >= 0 && first.seconds >= 0.6 * total)
     return base::joined({out, ", mostly for ", whom(1), " (", base::percent(first.seconds / total), ")"});
   std::size_t most = 0;
   double named = 0;
-  while (most < w.causers.size() && w.causers[most].rank >= 0 && named < 0.9 * total) named += w.causers[most++].seconds;
-  if (most > 0 && most < w.causers.size() && named >= 0.995 * total) return out + " for " + whom(most);
-  if (most > 0 && most < w.causers.size() && 4 * most <= 3 * w.causers.size() && named >= 0.9 * total)
+  while (most < causers.size() && causers[most].rank >= 0 && named < 0.9 * total) named += causers[most++].seconds;
+  if (most > 0 && most < causers.size() && named >= 0.995 * total) return out + " for " + whom(most);
+  if (most > 0 && most < causers.size() && 4 * most <= 3 * causers.size() && named >= 0.9 * total)
     return base::joined({out, ", mostly for ", whom(most), " (", base::percent(named / total), ")"});
-  return out + " for " + whom(w.causers.size());
+  return out + " for " + whom(causers.size());
+}
+
+/// The same of a wait; of threads of one rank for each other "in rank 0 thread 1 waited for thread 0".
+inline std::string who_waited(const wait_entry& w) {
+  std::int32_t threads = 0;
+  bool one = !base::ranks_are_threads() && !w.waiters.empty();
+  base::vector<location_seconds> sides[2] = {w.waiters, w.causers};
+  for (base::vector<location_seconds>& side : sides)
+    for (location_seconds& s : side) {
+      one = one && s.rank == w.waiters[0].rank;
+      threads |= s.thread;
+      s.rank = s.thread;
+      s.thread = 0;
+    }
+  if (!one || threads == 0) return who_waited(w.waiters, w.causers);
+  const std::string in = "in " + base::rank_text(w.waiters[0].rank) + " ";
+  const base::rank_noun_scope words(true);
+  return in + who_waited(sides[0], sides[1]);
 }
 
 namespace detail {

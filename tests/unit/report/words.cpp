@@ -129,6 +129,13 @@ TEST_CASE("waiting and causing ranks") {
   w.waiters = {{0, 0, 2.99}, {1, 0, 0.01}};
   w.causers = {{1, 0, 3.0}};
   CHECK(who_waited(w) == "rank 0 waited for rank 1");
+  w.waiters = {{3, 1, 2}};
+  w.causers = {{3, 0, 2}};
+  CHECK(who_waited(w) == "in rank 3 thread 1 waited for thread 0");
+  w.waiters = w.causers = {{3, 1, 2}, {3, 0, 2}};
+  CHECK(who_waited(w) == "in rank 3 threads 0 and 1 waited for one another");
+  w.waiters = {{3, 1, 2}, {2, 1, 2}};
+  CHECK(who_waited(w).find("in rank") == std::string::npos);
 }
 
 TEST_CASE("a block is slower, entered more often, or on one side only") {
