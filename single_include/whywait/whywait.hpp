@@ -17708,6 +17708,7 @@ inline bool creates_members(const void* address) noexcept {
 
 /// Where the innermost region begins of which the calling thread runs a part; null: none. Stands for a place in `is_member_code`.
 __attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local const void* region_place = nullptr;
+
 /// How often a thread makes atomic operations that need the runtime's lock, such as the end of a reduction of Fortran.
 struct atomic_rate {
   uint64_t since_ns;
@@ -23017,7 +23018,8 @@ namespace clocks {
 /// What each piece of a block would take on the threads of one rank in the run in which the block is balanced: in each part of the
 /// run (balance_course) the threads that run it take equally long, and pieces between the same calls take equally long. What lies
 /// between two calls inside a region, or after or before one call, is balanced on its own if all of these threads pass the two calls:
-/// more work elsewhere would not make up for it. Two walks through the records; 24 bytes per part, block, thread and place in the program. Not thread safe.
+/// more work elsewhere would not make up for it. Two walks through the records; 24 bytes per part, block, thread and place in the
+/// program. Not thread safe.
 class balanced_time {
  public:
   /// Measures the rank's own course of each block in `blocks`, the blocks of the balanced questions in their order.
@@ -45958,7 +45960,7 @@ declare problem for thread_barrier parameters (
   description = "{w.waiting_ranks} came to {w.operation} before {w.late_others} and waited there.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together"),
   advice = if(w.blocks_count = 0, if(stays, "join parallel regions, or give them more work", "drop {w.operation} if no data depends on it"), "{w.spread}"
-           + if(stays or w.in_turn < 10 % and w.all_shapes < 1.1 * w.duration, "", ", or let them go on without each other if no data depends on {w.operation}")),
+           + if(stays or (w.in_turn < 10 % and w.all_shapes < 1.1 * w.duration), "", ", or let them go on without each other if no data depends on {w.operation}")),
   duration = w.duration,
   saving = if(w.threads > 1, max(max(w.avoidable * (1 - 1 / w.threads), w.balanced),
                                  if(w.blocks_count > 0, min(w.most_divided, w.all_shapes / w.threads), 0 s)), w.avoidable) );

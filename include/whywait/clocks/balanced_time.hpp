@@ -26,7 +26,8 @@ namespace clocks {
 /// What each piece of a block would take on the threads of one rank in the run in which the block is balanced: in each part of the
 /// run (balance_course) the threads that run it take equally long, and pieces between the same calls take equally long. What lies
 /// between two calls inside a region, or after or before one call, is balanced on its own if all of these threads pass the two calls:
-/// more work elsewhere would not make up for it. Two walks through the records; 24 bytes per part, block, thread and place in the program. Not thread safe.
+/// more work elsewhere would not make up for it. Two walks through the records; 24 bytes per part, block, thread and place in the
+/// program. Not thread safe.
 class balanced_time {
  public:
   /// Measures the rank's own course of each block in `blocks`, the blocks of the balanced questions in their order.

@@ -49,6 +49,7 @@ inline bool creates_members(const void* address) noexcept {
 
 /// Where the innermost region begins of which the calling thread runs a part; null: none. Stands for a place in `is_member_code`.
 __attribute__((visibility("hidden"), tls_model("initial-exec"))) inline thread_local const void* region_place = nullptr;
+
 /// How often a thread makes atomic operations that need the runtime's lock, such as the end of a reduction of Fortran.
 struct atomic_rate {
   uint64_t since_ns;

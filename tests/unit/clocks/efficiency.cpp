@@ -382,3 +382,18 @@ TEST_CASE("savings are computed automatically for the largest explaining blocks 
   CHECK(out.critical_path[0].imbalance_ns == 40);  // 80 on the path, 40 on average
   CHECK(out.critical_path[1].imbalance_ns == 0);
 }
+
+TEST_CASE("no efficiency is above 1 where a thread is useful for longer than the clocks know") {
+  clocks::clock_result all;
+  all.measured_end_ns = 1000;
+  all.locations = 2;
+  all.useful_ns = 1500;
+  all.most_useful_ns = 950;
+  const explain::efficiencies e = all.efficiency(0, 900, 900, 900);  // the ends on ideal networks
+  CHECK(e.serialisation == doctest::Approx(1));
+  CHECK(e.transfer == doctest::Approx(0.95));
+  CHECK(e.parallel == doctest::Approx(0.75));
+  CHECK(e.load_balance * e.serialisation * e.files * e.transfer == doctest::Approx(e.parallel));
+  all.most_useful_ns = 1100;  // more than the run
+  CHECK(all.efficiency(0, 900, 900, 900).communication <= 1);
+}

@@ -175,7 +175,7 @@ declare problem for thread_barrier parameters (
   description = "{w.waiting_ranks} came to {w.operation} before {w.late_others} and waited there.",
   verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, "{w.because}", ": arriving together"),
   advice = if(w.blocks_count = 0, if(stays, "join parallel regions, or give them more work", "drop {w.operation} if no data depends on it"), "{w.spread}"
-           + if(stays or w.in_turn < 10 % and w.all_shapes < 1.1 * w.duration, "", ", or let them go on without each other if no data depends on {w.operation}")),
+           + if(stays or (w.in_turn < 10 % and w.all_shapes < 1.1 * w.duration), "", ", or let them go on without each other if no data depends on {w.operation}")),
   duration = w.duration,
   saving = if(w.threads > 1, max(max(w.avoidable * (1 - 1 / w.threads), w.balanced),
                                  if(w.blocks_count > 0, min(w.most_divided, w.all_shapes / w.threads), 0 s)), w.avoidable) );
