@@ -24412,8 +24412,7 @@ class collective_rule {
     initiated_ = core::initiates(all_[0].call);
     for (std::size_t i = 0; i != count_; ++i) {
       if ((all_[i].flags & core::sync_flag::failed) != 0) return;  // a failed call does not imply any order
-      const core::mpi_call call = all_[i].call;  // others: records were lost, these are not one operation
-      if (core::meeting_role_of(call) != role || core::initiates(call) != initiated_) return;
+      if (core::meeting_role_of(all_[i].call) != role) return;  // records were lost, these are not one operation
     }
     if (initiated_ && (role == call_role::barrier || role == call_role::create)) return complete_later(role, answer);
     if (all_[0].inter != 0) return two_groups(role, answer);
@@ -28627,6 +28626,9 @@ class collective_book {
     instances_.list(number, all_);
     if (core::is_of_files(all_[0].call) && is_independent(all_[0].call)) return;
     const bool later = core::initiates(all_[0].call);
+    for (const participant& p : all_) {
+      if (core::initiates(p.call) != later) return;  // these are not one operation
+    }
     if (later) list_later();
     const participant* const waiting = later ? waiting_.data() : all_.data();
     collective_rule rule(all_.data(), waiting, all_.size(), waiting_.size(), instances_.needs(), settings, room_);

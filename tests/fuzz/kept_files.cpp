@@ -14,6 +14,15 @@
 #endif
 #include "../unit/postmortem/kept_program.hpp"
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#include <sanitizer/common_interface_defs.h>
+#define KEPT_TEST_REPORTS_TO(file) __sanitizer_set_report_fd(reinterpret_cast<void*>(std::intptr_t(file)))
+#endif
+#endif
+#ifndef KEPT_TEST_REPORTS_TO
+#define KEPT_TEST_REPORTS_TO(file) static_cast<void>(file)
+#endif
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -49,12 +58,14 @@ void write_file(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary).write(content.data(), static_cast<std::streamsize>(content.size()));
 }
 
-/// What `work` writes to standard error.
+/// What `work` writes to standard error, without what the sanitizers write there.
 template <class Work>
 std::string said_by(Work work) {
   const int file = memfd_create("said", MFD_CLOEXEC), before = dup(2);
   if (file < 0 || before < 0 || dup2(file, 2) < 0) std::abort();
+  KEPT_TEST_REPORTS_TO(before);
   work();
+  KEPT_TEST_REPORTS_TO(2);
   dup2(before, 2);
   close(before);
   std::string said(static_cast<std::size_t>(lseek(file, 0, SEEK_END)), '\0');

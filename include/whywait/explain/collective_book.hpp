@@ -198,6 +198,9 @@ class collective_book {
     instances_.list(number, all_);
     if (core::is_of_files(all_[0].call) && is_independent(all_[0].call)) return;
     const bool later = core::initiates(all_[0].call);
+    for (const participant& p : all_) {
+      if (core::initiates(p.call) != later) return;  // these are not one operation
+    }
     if (later) list_later();
     const participant* const waiting = later ? waiting_.data() : all_.data();
     collective_rule rule(all_.data(), waiting, all_.size(), waiting_.size(), instances_.needs(), settings, room_);

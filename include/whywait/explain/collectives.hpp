@@ -51,8 +51,7 @@ class collective_rule {
     initiated_ = core::initiates(all_[0].call);
     for (std::size_t i = 0; i != count_; ++i) {
       if ((all_[i].flags & core::sync_flag::failed) != 0) return;  // a failed call does not imply any order
-      const core::mpi_call call = all_[i].call;  // others: records were lost, these are not one operation
-      if (core::meeting_role_of(call) != role || core::initiates(call) != initiated_) return;
+      if (core::meeting_role_of(all_[i].call) != role) return;  // records were lost, these are not one operation
     }
     if (initiated_ && (role == call_role::barrier || role == call_role::create)) return complete_later(role, answer);
     if (all_[0].inter != 0) return two_groups(role, answer);

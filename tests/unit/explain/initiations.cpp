@@ -214,6 +214,20 @@ TEST_CASE("the virtual clocks follow initiations: a faster late member shortens 
   }
 }
 
+TEST_CASE("a blocking and a nonblocking collective are not one operation") {
+  // as in a wrong program or in damaged records; whichever rank is first
+  for (const int blocking : {0, 1, 2}) {
+    CAPTURE(blocking);
+    run r(3);
+    for (int i = 0; i != 3; ++i) {
+      const std::int64_t start = (i + 1) * ms;
+      if (i != blocking) initiate(r[i], mpi_call::Iallreduce, start, start + 100, 5 * ms);
+      else r[i].collective(mpi_call::Allreduce, std::uint64_t(start), std::uint64_t(5 * ms));
+    }
+    CHECK(r.explain(usual()).waits.empty());
+  }
+}
+
 TEST_CASE("members that initiate one collective in different epochs are not matched with the next one") {
   run first(2), second(2);
   // rank 0 initiates the first one before the epoch ends, rank 1 after; of the second one rank 1 is late
