@@ -35418,6 +35418,7 @@ struct place {
   std::string module;        ///< base name of the executable or library
   std::uint64_t offset = 0;  ///< address in the module's own numbering (what `addr2line -e module` takes)
   std::string caller;        ///< of a call site: where its function was called, "step (halo.cpp:80)"; empty if not needed
+  bool helps = false;        ///< its function only makes this call, for another file: its caller is always needed
 
   // Out of line, because many cold places copy and move it and each would compile its own copy.
   place() = default;
@@ -35430,7 +35431,7 @@ struct place {
   [[gnu::noinline]] bool operator==(const place& o) const noexcept {
     return line == o.line && last_line == o.last_line && offset == o.offset && call == o.call && name == o.name &&
            kind == o.kind && region == o.region && file == o.file && function == o.function && module == o.module &&
-           caller == o.caller;
+           caller == o.caller && helps == o.helps;
   }
 };
 
@@ -35469,7 +35470,8 @@ class names {
   }
   std::size_t size() const noexcept { return table_.size(); }
 
-  /// Keeps the callers of call sites that would read the same without them, and clears all others. O(n log n).
+  /// Keeps the callers of call sites that would read the same without them or are in functions that help others, of the latter the
+  /// first, and clears all others. O(n log n).
   void clear_needless_callers() {
     base::vector<place*> calls;
     for (entry& e : table_)
@@ -35481,7 +35483,9 @@ class names {
       for (; end != calls.size() && compare_text(*calls[i], *calls[end]) == 0; ++end)
         differ = differ || calls[end]->caller != calls[i]->caller;
       for (; i != end; ++i)
-        if (!differ) calls[i]->caller.clear();
+        if (!differ)
+          calls[i]->caller.resize(calls[i]->helps ? std::min(calls[i]->caller.find("), "), calls[i]->caller.size() - 1) + 1
+                                                  : 0);
     }
   }
 
@@ -47542,6 +47546,8 @@ struct libdw {
   int (*siblingof)(dwarf_die*, dwarf_die* result) = nullptr;
   int (*tag)(dwarf_die*) = nullptr;
   dwarf_attribute* (*attr)(dwarf_die*, unsigned name, dwarf_attribute* result) = nullptr;
+  dwarf_attribute* (*attr_integrate)(dwarf_die*, unsigned name, dwarf_attribute* result) = nullptr;
+  const char* (*formstring)(dwarf_attribute*) = nullptr;
   int (*formudata)(dwarf_attribute*, std::uint64_t* result) = nullptr;
   int (*getsrcfiles)(dwarf_die* unit, dwarf_files**, std::size_t* count) = nullptr;
   const char* (*filesrc)(dwarf_files*, std::size_t number, std::uint64_t*, std::uint64_t*) = nullptr;
@@ -47564,6 +47570,7 @@ struct libdw {
         find(handle, "dwarf_getsrc_die", getsrc_die) && find(handle, "dwarf_lineno", lineno) &&
         find(handle, "dwarf_linesrc", linesrc) && find(handle, "dwarf_child", child) &&
         find(handle, "dwarf_siblingof", siblingof) && find(handle, "dwarf_tag", tag) && find(handle, "dwarf_attr", attr) &&
+        find(handle, "dwarf_attr_integrate", attr_integrate) && find(handle, "dwarf_formstring", formstring) &&
         find(handle, "dwarf_formudata", formudata) && find(handle, "dwarf_getsrcfiles", getsrcfiles) &&
         find(handle, "dwarf_filesrc", filesrc) && find(handle, "dwfl_linux_proc_find_elf", find_elf) &&
         find(handle, "dwfl_build_id_find_debuginfo", find_debuginfo) &&
@@ -47621,11 +47628,14 @@ class code_index {
     }
   }
 
-  /// The symbol of the function that contains `address`; null: none. Of several at the same place a global one first.
-  const char* function_at(std::uint64_t address) {
+  /// The symbol of the function that contains `address`, and where that lies; null: none. Of several at the same place a global one
+  /// first.
+  const char* function_at(std::uint64_t address, std::uint64_t& begin_of_it, std::uint32_t& bytes) {
     if (!functions_read_) read_functions();
     const range* const found = find(functions_, address);
     if (found == nullptr) return dw_.module_addrname(module_, address);  // also labels without a size
+    begin_of_it = found->begin;
+    bytes = found->size;
     elf_symbol symbol;
     std::uint64_t begin;
     const auto number = static_cast<int>(found->number & ~(3u << binding_shift));
@@ -47767,15 +47777,24 @@ inline bool is_of_library(const std::string& file) {
 
 namespace detail {
 
-/// Replaces a line of inlined library code at `address` by that of the call in the program's code. `unit`: contains the address.
-/// Changes nothing if all of it is library code. Looks into functions that do not contain the address: those that the compiler makes
-/// of parallel regions are nested in them, and lambdas, as functions of a type.
-class inlined_call {
+/// Where the functions were called that the compiler inlined around `address`, innermost first, up to `most`. `unit`: contains the
+/// address; null: none does. With `nested` it also looks into functions that do not contain the address: those that the compiler makes
+/// of parallel regions are nested in them, and lambdas, as functions of a type; without, the cost is one pass over the unit's functions.
+class inlined_calls {
  public:
-  inlined_call(const libdw& dw, dwarf_die* unit, std::uint64_t address, std::string& file, int& line)
-      : dw_(dw), address_(address), file_(file), line_(line) {
-    if (dw_.getsrcfiles(unit, &files_, &file_count_) == 0) find(unit);
+  static constexpr std::size_t most = 8;
+  struct call {
+    const char* file;  ///< belongs to the session of libdw, as `function` does
+    int line;
+    const char* function;  ///< what was called: its mangled name, or its own without a scope; null: not known
+  };
+
+  inlined_calls(const libdw& dw, dwarf_die* unit, std::uint64_t address, bool nested)
+      : dw_(dw), address_(address), nested_(nested) {
+    if (unit != nullptr && dw_.getsrcfiles(unit, &files_, &file_count_) == 0) find(unit);
   }
+  const call* begin() const noexcept { return calls_; }
+  const call* end() const noexcept { return calls_ + count_; }
 
  private:
   /// Whether a scope inside of `scope` contains the address.
@@ -47784,6 +47803,7 @@ class inlined_call {
       lexical_block = 0x0b,
       structure = 0x13,
       inlined_subroutine = 0x1d,
+      fortran_module = 0x1e,
       subprogram = 0x2e,
       name_space = 0x39
     };  // DW_TAG_
@@ -47791,25 +47811,31 @@ class inlined_call {
     if (dw_.child(scope, &inner) != 0) return false;
     do {
       const int tag = dw_.tag(&inner);
-      const bool named = tag == name_space || (tag == structure && in_function);
+      const bool named = tag == fortran_module || (nested_ && (tag == name_space || (tag == structure && in_function)));
       if (tag != lexical_block && tag != inlined_subroutine && tag != subprogram && !named) continue;
       const bool contains = !named && dw_.haspc(&inner, address_) > 0;
-      if (!contains && tag == inlined_subroutine) continue;
+      if (!contains && (tag == inlined_subroutine || !nested_)) continue;
       if (!find(&inner, tag != name_space) && !contains) continue;
-      if (tag == inlined_subroutine && !found_) use(inner);
+      if (tag == inlined_subroutine) add(inner);
       return true;
     } while (dw_.siblingof(&inner, &inner) == 0);
     return false;
   }
-  void use(dwarf_die& call) {
+  void add(dwarf_die& scope) {
     constexpr unsigned call_file = 0x58, call_line = 0x59;  // DW_AT_
-    const std::uint64_t from = number(call, call_file), at = number(call, call_line);
+    const std::uint64_t from = number(scope, call_file), at = number(scope, call_line);
     const char* const name =
         from < file_count_ ? dw_.filesrc(files_, static_cast<std::size_t>(from), nullptr, nullptr) : nullptr;
-    if (name == nullptr || at == 0 || is_of_library(name)) return;
-    file_ = name;
-    line_ = static_cast<int>(at);
-    found_ = true;
+    if (name == nullptr || at == 0 || count_ == most) return;
+    constexpr unsigned own_name = 0x03, linkage_name = 0x6e;
+    const char* function = text(scope, linkage_name);
+    if (function == nullptr) function = text(scope, own_name);
+    calls_[count_++] = {name, static_cast<int>(at), function};
+  }
+  const char* text(dwarf_die& of, unsigned name) const {
+    dwarf_attribute read;
+    dwarf_attribute* const a = dw_.attr_integrate(&of, name, &read);
+    return a != nullptr ? dw_.formstring(a) : nullptr;
   }
   std::uint64_t number(dwarf_die& of, unsigned name) const {
     dwarf_attribute read;
@@ -47820,11 +47846,11 @@ class inlined_call {
 
   const libdw& dw_;
   const std::uint64_t address_;
-  std::string& file_;
-  int& line_;
+  const bool nested_;
   dwarf_files* files_ = nullptr;
   std::size_t file_count_ = 0;
-  bool found_ = false;
+  call calls_[most];
+  std::size_t count_ = 0;
 };
 
 }  // namespace detail
@@ -47897,6 +47923,8 @@ struct code_place {
   std::string function;      ///< complete demangled name
   std::string file;          ///< path as it was given to the compiler
   int line = 0;
+  std::uint64_t begin = 0;  ///< address of the function
+  std::uint32_t bytes = 0;  ///< its size
 };
 
 /// Finds function, file and line of code addresses of the running process, after the run and on the rank that owns them
@@ -47926,13 +47954,30 @@ class symboliser {
   /// line is that of the call in the program's own code. Where they were not, the result is in such a header (is_of_library).
   code_place of_call_outside(const void* return_address) {
     code_place out = of_call(return_address);
-    if (!is_of_library(out.file) || session_ == nullptr) return out;
-    const std::uintptr_t inside = reinterpret_cast<std::uintptr_t>(return_address) - 1;
-    detail::dwfl_module* const module = dw_.addrmodule(session_, inside);
-    if (module == nullptr) return out;
-    std::uint64_t bias = 0;
-    detail::dwarf_die* const unit = index_of(module).unit_at(inside, bias);
-    if (unit != nullptr) detail::inlined_call(dw_, unit, inside - bias, out.file, out.line);
+    if (!is_of_library(out.file)) return out;
+    for (const detail::inlined_calls::call& c : inlined_around(return_address, true)) {
+      if (is_of_library(c.file)) continue;
+      out.file = c.file;
+      out.line = c.line;
+      break;
+    }
+    return out;
+  }
+
+  /// Where the functions were called that the compiler inlined around a call, innermost first; empty: none. `code` is the result of
+  /// of_call; its function becomes the innermost one. One pass over the functions of the compilation unit.
+  base::vector<code_place> callers_of_inlined(const void* return_address, code_place& code) {
+    base::vector<code_place> out;
+    const std::string containing = code.function;
+    for (const detail::inlined_calls::call& c : inlined_around(return_address, false)) {
+      code_place& called = out.empty() ? code : out.back();
+      // what a lambda does is known by the function around it
+      if (c.function != nullptr && std::strncmp(c.function, "operator", 8) != 0) called.function = base::demangle(c.function);
+      out.emplace_back();
+      out.back().file = c.file;
+      out.back().line = c.line;
+      out.back().function = containing;
+    }
     return out;
   }
 
@@ -47943,6 +47988,13 @@ class symboliser {
   bool has_debug_information() { return open(); }
 
  private:
+  [[gnu::noinline]] detail::inlined_calls inlined_around(const void* return_address, bool nested) {
+    const std::uintptr_t inside = reinterpret_cast<std::uintptr_t>(return_address) - 1;
+    detail::dwfl_module* const module = session_ != nullptr ? dw_.addrmodule(session_, inside) : nullptr;
+    std::uint64_t bias = 0;
+    detail::dwarf_die* const unit = module != nullptr ? index_of(module).unit_at(inside, bias) : nullptr;
+    return {dw_, unit, inside - bias, nested};
+  }
   code_place look_up(const void* address, std::uintptr_t inside) {
     code_place out;
     if (address == nullptr) return out;
@@ -47952,7 +48004,8 @@ class symboliser {
     out.offset = where.offset + (reinterpret_cast<std::uintptr_t>(address) - inside);
     if (!(modules_ == nullptr && is_of_c_library(out.module)) && open() && has_room()) {
       if (detail::dwfl_module* const module = dw_.addrmodule(session_, inside)) {
-        if (const char* const name = index_of(module).function_at(inside)) out.function = base::demangle(name);
+        if (const char* const name = index_of(module).function_at(inside, out.begin, out.bytes))
+          out.function = base::demangle(name);
         const char* file = nullptr;
         if (detail::dwfl_line* const line = dw_.module_getsrc(module, inside))
           file = dw_.lineinfo(line, nullptr, &out.line, nullptr, nullptr, nullptr);
@@ -48386,8 +48439,12 @@ class process_names final : public explain::function_names {
 
   explain::source_keys read_source(const meaning& m) const {
     const void* from = nullptr;
-    explain::source_keys found = keys_of(code_of_site(*m.calls, m.number, from));
+    reports::code_place code = code_of_site(*m.calls, m.number, from);
+    explain::source_keys found = keys_of(code);
     if (found.function == 0) return {};
+    if (found.line != 0)
+      for (const reports::code_place& c : callers_of_inlined((*m.calls)[m.number], code))
+        found.line = core::combine(found.line, key_of_line(c));
     if (from != nullptr) {
       const reports::code_place outer = symbols().of_call(from);
       if (outer.function != "_start" && !is_of_library(outer)) {
@@ -48410,8 +48467,11 @@ class process_names final : public explain::function_names {
     explain::source_keys keys;
     if (place.function.empty()) return keys;
     keys.function = core::combine(core::key_of(place.module.c_str()), core::key_of(place.function.c_str()));
-    if (place.line > 0) keys.line = core::combine(core::key_of(place.file.c_str()), static_cast<std::uint64_t>(place.line));
+    if (place.line > 0) keys.line = key_of_line(place);
     return keys;
+  }
+  static core::stable_key key_of_line(const reports::code_place& place) {
+    return core::combine(core::key_of(place.file.c_str()), static_cast<std::uint64_t>(place.line));
   }
 
   // The same on every rank, although each loads modules at other addresses.
@@ -48480,11 +48540,35 @@ class process_names final : public explain::function_names {
     }
     const void* from = nullptr;
     reports::code_place code = code_of_site(calls, number, from);
+    base::vector<reports::code_place> callers = callers_of_inlined(site, code);
+    const bool helps =
+        (!callers.empty() || is_only_call(calls, number, code)) && code.function.find("{lambda") == std::string::npos;
+    if (from != nullptr) callers.push_back(symbols().of_call(from));
     base::place p = reports::call_place(std::move(code), core::name_of(site.call), std::move(region));
-    if (from == nullptr) return p;
-    reports::code_place caller = symbols().of_call(from);
-    if (caller.function != "_start") p.caller = base::function_text(reports::call_place(std::move(caller), {}, {}));
+    bool same_file = true;
+    for (reports::code_place& c : callers) {
+      if (c.function == "_start" || is_of_library(c)) break;
+      if (same_file && base::last_of(c.file) != base::last_of(p.file)) {  // callers in that file help as well
+        same_file = false;
+        p.helps = helps;
+        p.caller.clear();
+      }
+      p.caller += (p.caller.empty() ? "" : ", ") + base::function_text(reports::call_place(std::move(c), {}, {}));
+    }
     return p;
+  }
+  // Whether a function is short, and calls MPI at this place only.
+  static bool is_only_call(const record::call_site_table& calls, std::uint32_t number, const reports::code_place& code) {
+    for (std::uint32_t i = 1; i < calls.size(); ++i) {
+      const void* const other = calls[i].address;
+      if (other != calls[number].address && reinterpret_cast<std::uintptr_t>(other) - code.begin < code.bytes) return false;
+    }
+    return code.bytes <= 256;
+  }
+  // Calls of MPI in functions that were inlined; what wraps thread primitives is known otherwise.
+  base::vector<reports::code_place> callers_of_inlined(const record::call_site& site, reports::code_place& code) const {
+    if (core::is_of_threads(site.call) || core::script_site_of(site.address) != 0) return {};
+    return symbols().callers_of_inlined(site.address, code);
   }
 
   // The name of a function that the compiler marked as a region is resolved from its address on demand.
@@ -59913,6 +59997,7 @@ inline base::packet pack(const base::names& all) {
     base::put(out, p.offset);
     base::put(out, p.line);
     base::put(out, p.last_line);
+    base::put(out, p.helps);
     for (const std::string* s : {&p.call, &p.name, &p.kind, &p.region, &p.file, &p.function, &p.module, &p.caller})
       base::put_text(out, *s);
   }
@@ -59929,6 +60014,7 @@ inline bool unpack(const unsigned char* data, std::size_t size, base::names& int
       p.offset = from.get<std::uint64_t>();
       p.line = from.get<int>();
       p.last_line = from.get<int>();
+      p.helps = from.get<bool>();
       for (std::string* s : {&p.call, &p.name, &p.kind, &p.region, &p.file, &p.function, &p.module, &p.caller})
         *s = from.text();
       into.add(key, std::move(p));

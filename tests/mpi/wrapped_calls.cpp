@@ -8,12 +8,13 @@
 // json wrapped.json
 // stderr ~ MPI_Allreduce in \S*sum \(wrapped_calls.cpp:\d+\)\s+from advance \(wrapped_calls.cpp:\d+\)
 // stderr ~ MPI_Recv in \S*receive \(wrapped_calls.cpp:\d+\)\s+from first_halo \(wrapped_calls.cpp:\d+\)
+// stderr ~ MPI_Alltoall in \S*exchange \(wrapped_calls.cpp:\d+\)\s+from both \(wrapped_calls.cpp:\d+\), main \(
 // stderr ~ MPI_Barrier in \S*meet \(wrapped_calls.cpp:\d+\)
 // stderr !~ from only_place
 // file wrapped.json ~ "caller": "energy \(wrapped_calls.cpp:\d+\)"
 //
-// All MPI calls of this program are made by a few functions, as in many applications. Reports name the caller of such a
-// function where it is called from several places, and each cause stands under its own caller. Times are compared with time
+// All MPI calls of this program are made by a few functions, as in many applications; one is inlined. Reports name the caller of
+// such a function where it is called from several places, and each cause stands under its own caller. Times are compared with time
 // stamps that the program exchanges through PMPI.
 #include <whywait/mpi.hpp>
 
@@ -32,6 +33,9 @@
 
 #define NOT_INLINED __attribute__((noinline))
 #define AFTER_THE_CALL __asm__ volatile("")  // so that it is no tail call
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+#define HERE(function) function " (wrapped_calls.cpp:" TEXT(__LINE__) ")"
 
 namespace {
 
@@ -55,9 +59,10 @@ struct place {
   bool shown;  // other places call the same function
   std::vector<double> entered = {};
 };
-place places[] = {{"advance", "MPI_Allreduce", true}, {"energy", "MPI_Allreduce", true},   {"dump", "MPI_Allreduce", true},
-                  {"first_halo", "MPI_Recv", true},   {"second_halo", "MPI_Recv", true},   {"small", "MPI_Bcast", true},
-                  {"large", "MPI_Bcast", true},       {"only_place", "MPI_Barrier", false}};
+place places[] = {{"advance", "MPI_Allreduce", true}, {"energy", "MPI_Allreduce", true},    {"dump", "MPI_Allreduce", true},
+                  {"first_halo", "MPI_Recv", true},   {"second_halo", "MPI_Recv", true},    {"small", "MPI_Bcast", true},
+                  {"large", "MPI_Bcast", true},       {"only_place", "MPI_Barrier", false}, {"", "MPI_Alltoall", true},
+                  {"", "MPI_Alltoall", true}};
 double value = 1;
 
 // The functions that wrap MPI
@@ -88,6 +93,13 @@ NOT_INLINED void send(place& from) {
   from.entered.push_back(now());
   MPI_Send(&value, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD);
   AFTER_THE_CALL;
+}
+
+__attribute__((always_inline)) inline void exchange(place& from, const char* name) {
+  double out[2] = {value, value}, in[2];
+  from.name = name;
+  from.entered.push_back(now());
+  MPI_Alltoall(out, 1, MPI_DOUBLE, in, 1, MPI_DOUBLE, MPI_COMM_WORLD);
 }
 
 NOT_INLINED void advance() {
@@ -125,6 +137,12 @@ NOT_INLINED void large(int round) {
   share(places[6], 4000 + 16 * (round % 5));
   AFTER_THE_CALL;
 }
+NOT_INLINED void both() {
+  sleep_ms(1, 8);
+  exchange(places[8], HERE("both"));
+  sleep_ms(5, 1);
+  exchange(places[9], HERE("both"));
+}
 NOT_INLINED void only_place() {
   sleep_ms(2, 6);
   meet(places[7]);
@@ -137,14 +155,15 @@ void failed(const place& p, const char* what, double found, double truth) {
 }
 
 bool is_called_by(const whywait::result::place& where, const place& p) {
-  return where.call == p.call && where.caller.compare(0, std::string(p.name).size() + 2, std::string(p.name) + " (") == 0;
+  const std::string begin = std::string(p.name) + (std::string_view(p.name).find('(') == std::string_view::npos ? " (" : "");
+  return where.call == p.call && where.caller.compare(0, begin.size(), begin) == 0;
 }
 
 void check(const whywait::result& result, const place& p, const std::vector<double>& of_0, const std::vector<double>& of_1) {
   double truth[2] = {0, 0}, found[2] = {0, 0}, guilty = 0, others = 0, total = 0;
   for (std::size_t i = 0; i != of_0.size(); ++i) {
     truth[0] += std::max(0.0, of_1[i] - of_0[i]);
-    if (std::string_view(p.call) == "MPI_Allreduce" || std::string_view(p.call) == "MPI_Barrier")
+    if (std::string_view(p.call) != "MPI_Recv" && std::string_view(p.call) != "MPI_Bcast")
       truth[1] += std::max(0.0, of_0[i] - of_1[i]);
     else if (std::string_view(p.call) == "MPI_Bcast") truth[1] += std::max(0.0, of_0[i] - of_1[i]), truth[0] = 0;
   }
@@ -185,6 +204,7 @@ int main(int argc, char** argv) {
     small(round);
     large(round);
     only_place();
+    both();
   }
   const whywait::result result = whywait::mpi::explain(MPI_COMM_WORLD);
   for (place& p : places) {

@@ -34,6 +34,7 @@ struct place {
   std::string module;        ///< base name of the executable or library
   std::uint64_t offset = 0;  ///< address in the module's own numbering (what `addr2line -e module` takes)
   std::string caller;        ///< of a call site: where its function was called, "step (halo.cpp:80)"; empty if not needed
+  bool helps = false;        ///< its function only makes this call, for another file: its caller is always needed
 
   // Out of line, because many cold places copy and move it and each would compile its own copy.
   place() = default;
@@ -46,7 +47,7 @@ struct place {
   [[gnu::noinline]] bool operator==(const place& o) const noexcept {
     return line == o.line && last_line == o.last_line && offset == o.offset && call == o.call && name == o.name &&
            kind == o.kind && region == o.region && file == o.file && function == o.function && module == o.module &&
-           caller == o.caller;
+           caller == o.caller && helps == o.helps;
   }
 };
 
@@ -85,7 +86,8 @@ class names {
   }
   std::size_t size() const noexcept { return table_.size(); }
 
-  /// Keeps the callers of call sites that would read the same without them, and clears all others. O(n log n).
+  /// Keeps the callers of call sites that would read the same without them or are in functions that help others, of the latter the
+  /// first, and clears all others. O(n log n).
   void clear_needless_callers() {
     base::vector<place*> calls;
     for (entry& e : table_)
@@ -97,7 +99,9 @@ class names {
       for (; end != calls.size() && compare_text(*calls[i], *calls[end]) == 0; ++end)
         differ = differ || calls[end]->caller != calls[i]->caller;
       for (; i != end; ++i)
-        if (!differ) calls[i]->caller.clear();
+        if (!differ)
+          calls[i]->caller.resize(calls[i]->helps ? std::min(calls[i]->caller.find("), "), calls[i]->caller.size() - 1) + 1
+                                                  : 0);
     }
   }
 

@@ -196,8 +196,12 @@ class process_names final : public explain::function_names {
 
   explain::source_keys read_source(const meaning& m) const {
     const void* from = nullptr;
-    explain::source_keys found = keys_of(code_of_site(*m.calls, m.number, from));
+    reports::code_place code = code_of_site(*m.calls, m.number, from);
+    explain::source_keys found = keys_of(code);
     if (found.function == 0) return {};
+    if (found.line != 0)
+      for (const reports::code_place& c : callers_of_inlined((*m.calls)[m.number], code))
+        found.line = core::combine(found.line, key_of_line(c));
     if (from != nullptr) {
       const reports::code_place outer = symbols().of_call(from);
       if (outer.function != "_start" && !is_of_library(outer)) {
@@ -220,8 +224,11 @@ class process_names final : public explain::function_names {
     explain::source_keys keys;
     if (place.function.empty()) return keys;
     keys.function = core::combine(core::key_of(place.module.c_str()), core::key_of(place.function.c_str()));
-    if (place.line > 0) keys.line = core::combine(core::key_of(place.file.c_str()), static_cast<std::uint64_t>(place.line));
+    if (place.line > 0) keys.line = key_of_line(place);
     return keys;
+  }
+  static core::stable_key key_of_line(const reports::code_place& place) {
+    return core::combine(core::key_of(place.file.c_str()), static_cast<std::uint64_t>(place.line));
   }
 
   // The same on every rank, although each loads modules at other addresses.
@@ -290,11 +297,35 @@ class process_names final : public explain::function_names {
     }
     const void* from = nullptr;
     reports::code_place code = code_of_site(calls, number, from);
+    base::vector<reports::code_place> callers = callers_of_inlined(site, code);
+    const bool helps =
+        (!callers.empty() || is_only_call(calls, number, code)) && code.function.find("{lambda") == std::string::npos;
+    if (from != nullptr) callers.push_back(symbols().of_call(from));
     base::place p = reports::call_place(std::move(code), core::name_of(site.call), std::move(region));
-    if (from == nullptr) return p;
-    reports::code_place caller = symbols().of_call(from);
-    if (caller.function != "_start") p.caller = base::function_text(reports::call_place(std::move(caller), {}, {}));
+    bool same_file = true;
+    for (reports::code_place& c : callers) {
+      if (c.function == "_start" || is_of_library(c)) break;
+      if (same_file && base::last_of(c.file) != base::last_of(p.file)) {  // callers in that file help as well
+        same_file = false;
+        p.helps = helps;
+        p.caller.clear();
+      }
+      p.caller += (p.caller.empty() ? "" : ", ") + base::function_text(reports::call_place(std::move(c), {}, {}));
+    }
     return p;
+  }
+  // Whether a function is short, and calls MPI at this place only.
+  static bool is_only_call(const record::call_site_table& calls, std::uint32_t number, const reports::code_place& code) {
+    for (std::uint32_t i = 1; i < calls.size(); ++i) {
+      const void* const other = calls[i].address;
+      if (other != calls[number].address && reinterpret_cast<std::uintptr_t>(other) - code.begin < code.bytes) return false;
+    }
+    return code.bytes <= 256;
+  }
+  // Calls of MPI in functions that were inlined; what wraps thread primitives is known otherwise.
+  base::vector<reports::code_place> callers_of_inlined(const record::call_site& site, reports::code_place& code) const {
+    if (core::is_of_threads(site.call) || core::script_site_of(site.address) != 0) return {};
+    return symbols().callers_of_inlined(site.address, code);
   }
 
   // The name of a function that the compiler marked as a region is resolved from its address on demand.

@@ -38,11 +38,14 @@ class code_index {
     }
   }
 
-  /// The symbol of the function that contains `address`; null: none. Of several at the same place a global one first.
-  const char* function_at(std::uint64_t address) {
+  /// The symbol of the function that contains `address`, and where that lies; null: none. Of several at the same place a global one
+  /// first.
+  const char* function_at(std::uint64_t address, std::uint64_t& begin_of_it, std::uint32_t& bytes) {
     if (!functions_read_) read_functions();
     const range* const found = find(functions_, address);
     if (found == nullptr) return dw_.module_addrname(module_, address);  // also labels without a size
+    begin_of_it = found->begin;
+    bytes = found->size;
     elf_symbol symbol;
     std::uint64_t begin;
     const auto number = static_cast<int>(found->number & ~(3u << binding_shift));

@@ -20,15 +20,24 @@ inline bool is_of_library(const std::string& file) {
 
 namespace detail {
 
-/// Replaces a line of inlined library code at `address` by that of the call in the program's code. `unit`: contains the address.
-/// Changes nothing if all of it is library code. Looks into functions that do not contain the address: those that the compiler makes
-/// of parallel regions are nested in them, and lambdas, as functions of a type.
-class inlined_call {
+/// Where the functions were called that the compiler inlined around `address`, innermost first, up to `most`. `unit`: contains the
+/// address; null: none does. With `nested` it also looks into functions that do not contain the address: those that the compiler makes
+/// of parallel regions are nested in them, and lambdas, as functions of a type; without, the cost is one pass over the unit's functions.
+class inlined_calls {
  public:
-  inlined_call(const libdw& dw, dwarf_die* unit, std::uint64_t address, std::string& file, int& line)
-      : dw_(dw), address_(address), file_(file), line_(line) {
-    if (dw_.getsrcfiles(unit, &files_, &file_count_) == 0) find(unit);
+  static constexpr std::size_t most = 8;
+  struct call {
+    const char* file;  ///< belongs to the session of libdw, as `function` does
+    int line;
+    const char* function;  ///< what was called: its mangled name, or its own without a scope; null: not known
+  };
+
+  inlined_calls(const libdw& dw, dwarf_die* unit, std::uint64_t address, bool nested)
+      : dw_(dw), address_(address), nested_(nested) {
+    if (unit != nullptr && dw_.getsrcfiles(unit, &files_, &file_count_) == 0) find(unit);
   }
+  const call* begin() const noexcept { return calls_; }
+  const call* end() const noexcept { return calls_ + count_; }
 
  private:
   /// Whether a scope inside of `scope` contains the address.
@@ -37,6 +46,7 @@ class inlined_call {
       lexical_block = 0x0b,
       structure = 0x13,
       inlined_subroutine = 0x1d,
+      fortran_module = 0x1e,
       subprogram = 0x2e,
       name_space = 0x39
     };  // DW_TAG_
@@ -44,25 +54,31 @@ class inlined_call {
     if (dw_.child(scope, &inner) != 0) return false;
     do {
       const int tag = dw_.tag(&inner);
-      const bool named = tag == name_space || (tag == structure && in_function);
+      const bool named = tag == fortran_module || (nested_ && (tag == name_space || (tag == structure && in_function)));
       if (tag != lexical_block && tag != inlined_subroutine && tag != subprogram && !named) continue;
       const bool contains = !named && dw_.haspc(&inner, address_) > 0;
-      if (!contains && tag == inlined_subroutine) continue;
+      if (!contains && (tag == inlined_subroutine || !nested_)) continue;
       if (!find(&inner, tag != name_space) && !contains) continue;
-      if (tag == inlined_subroutine && !found_) use(inner);
+      if (tag == inlined_subroutine) add(inner);
       return true;
     } while (dw_.siblingof(&inner, &inner) == 0);
     return false;
   }
-  void use(dwarf_die& call) {
+  void add(dwarf_die& scope) {
     constexpr unsigned call_file = 0x58, call_line = 0x59;  // DW_AT_
-    const std::uint64_t from = number(call, call_file), at = number(call, call_line);
+    const std::uint64_t from = number(scope, call_file), at = number(scope, call_line);
     const char* const name =
         from < file_count_ ? dw_.filesrc(files_, static_cast<std::size_t>(from), nullptr, nullptr) : nullptr;
-    if (name == nullptr || at == 0 || is_of_library(name)) return;
-    file_ = name;
-    line_ = static_cast<int>(at);
-    found_ = true;
+    if (name == nullptr || at == 0 || count_ == most) return;
+    constexpr unsigned own_name = 0x03, linkage_name = 0x6e;
+    const char* function = text(scope, linkage_name);
+    if (function == nullptr) function = text(scope, own_name);
+    calls_[count_++] = {name, static_cast<int>(at), function};
+  }
+  const char* text(dwarf_die& of, unsigned name) const {
+    dwarf_attribute read;
+    dwarf_attribute* const a = dw_.attr_integrate(&of, name, &read);
+    return a != nullptr ? dw_.formstring(a) : nullptr;
   }
   std::uint64_t number(dwarf_die& of, unsigned name) const {
     dwarf_attribute read;
@@ -73,11 +89,11 @@ class inlined_call {
 
   const libdw& dw_;
   const std::uint64_t address_;
-  std::string& file_;
-  int& line_;
+  const bool nested_;
   dwarf_files* files_ = nullptr;
   std::size_t file_count_ = 0;
-  bool found_ = false;
+  call calls_[most];
+  std::size_t count_ = 0;
 };
 
 }  // namespace detail

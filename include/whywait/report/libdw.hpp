@@ -75,6 +75,8 @@ struct libdw {
   int (*siblingof)(dwarf_die*, dwarf_die* result) = nullptr;
   int (*tag)(dwarf_die*) = nullptr;
   dwarf_attribute* (*attr)(dwarf_die*, unsigned name, dwarf_attribute* result) = nullptr;
+  dwarf_attribute* (*attr_integrate)(dwarf_die*, unsigned name, dwarf_attribute* result) = nullptr;
+  const char* (*formstring)(dwarf_attribute*) = nullptr;
   int (*formudata)(dwarf_attribute*, std::uint64_t* result) = nullptr;
   int (*getsrcfiles)(dwarf_die* unit, dwarf_files**, std::size_t* count) = nullptr;
   const char* (*filesrc)(dwarf_files*, std::size_t number, std::uint64_t*, std::uint64_t*) = nullptr;
@@ -97,6 +99,7 @@ struct libdw {
         find(handle, "dwarf_getsrc_die", getsrc_die) && find(handle, "dwarf_lineno", lineno) &&
         find(handle, "dwarf_linesrc", linesrc) && find(handle, "dwarf_child", child) &&
         find(handle, "dwarf_siblingof", siblingof) && find(handle, "dwarf_tag", tag) && find(handle, "dwarf_attr", attr) &&
+        find(handle, "dwarf_attr_integrate", attr_integrate) && find(handle, "dwarf_formstring", formstring) &&
         find(handle, "dwarf_formudata", formudata) && find(handle, "dwarf_getsrcfiles", getsrcfiles) &&
         find(handle, "dwarf_filesrc", filesrc) && find(handle, "dwfl_linux_proc_find_elf", find_elf) &&
         find(handle, "dwfl_build_id_find_debuginfo", find_debuginfo) &&

@@ -22,6 +22,7 @@ inline base::packet pack(const base::names& all) {
     base::put(out, p.offset);
     base::put(out, p.line);
     base::put(out, p.last_line);
+    base::put(out, p.helps);
     for (const std::string* s : {&p.call, &p.name, &p.kind, &p.region, &p.file, &p.function, &p.module, &p.caller})
       base::put_text(out, *s);
   }
@@ -38,6 +39,7 @@ inline bool unpack(const unsigned char* data, std::size_t size, base::names& int
       p.offset = from.get<std::uint64_t>();
       p.line = from.get<int>();
       p.last_line = from.get<int>();
+      p.helps = from.get<bool>();
       for (std::string* s : {&p.call, &p.name, &p.kind, &p.region, &p.file, &p.function, &p.module, &p.caller})
         *s = from.text();
       into.add(key, std::move(p));

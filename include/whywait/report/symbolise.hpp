@@ -3,6 +3,7 @@
 
 #include <whywait/base/cpp_name.hpp>
 #include <whywait/base/places.hpp>
+#include <whywait/base/vector.hpp>
 #include <whywait/report/code_index.hpp>
 #include <whywait/report/code_place.hpp>
 #include <whywait/report/inlined_call.hpp>
@@ -15,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -29,6 +31,8 @@ struct code_place {
   std::string function;      ///< complete demangled name
   std::string file;          ///< path as it was given to the compiler
   int line = 0;
+  std::uint64_t begin = 0;  ///< address of the function
+  std::uint32_t bytes = 0;  ///< its size
 };
 
 /// Finds function, file and line of code addresses of the running process, after the run and on the rank that owns them
@@ -58,13 +62,30 @@ class symboliser {
   /// line is that of the call in the program's own code. Where they were not, the result is in such a header (is_of_library).
   code_place of_call_outside(const void* return_address) {
     code_place out = of_call(return_address);
-    if (!is_of_library(out.file) || session_ == nullptr) return out;
-    const std::uintptr_t inside = reinterpret_cast<std::uintptr_t>(return_address) - 1;
-    detail::dwfl_module* const module = dw_.addrmodule(session_, inside);
-    if (module == nullptr) return out;
-    std::uint64_t bias = 0;
-    detail::dwarf_die* const unit = index_of(module).unit_at(inside, bias);
-    if (unit != nullptr) detail::inlined_call(dw_, unit, inside - bias, out.file, out.line);
+    if (!is_of_library(out.file)) return out;
+    for (const detail::inlined_calls::call& c : inlined_around(return_address, true)) {
+      if (is_of_library(c.file)) continue;
+      out.file = c.file;
+      out.line = c.line;
+      break;
+    }
+    return out;
+  }
+
+  /// Where the functions were called that the compiler inlined around a call, innermost first; empty: none. `code` is the result of
+  /// of_call; its function becomes the innermost one. One pass over the functions of the compilation unit.
+  base::vector<code_place> callers_of_inlined(const void* return_address, code_place& code) {
+    base::vector<code_place> out;
+    const std::string containing = code.function;
+    for (const detail::inlined_calls::call& c : inlined_around(return_address, false)) {
+      code_place& called = out.empty() ? code : out.back();
+      // what a lambda does is known by the function around it
+      if (c.function != nullptr && std::strncmp(c.function, "operator", 8) != 0) called.function = base::demangle(c.function);
+      out.emplace_back();
+      out.back().file = c.file;
+      out.back().line = c.line;
+      out.back().function = containing;
+    }
     return out;
   }
 
@@ -75,6 +96,13 @@ class symboliser {
   bool has_debug_information() { return open(); }
 
  private:
+  [[gnu::noinline]] detail::inlined_calls inlined_around(const void* return_address, bool nested) {
+    const std::uintptr_t inside = reinterpret_cast<std::uintptr_t>(return_address) - 1;
+    detail::dwfl_module* const module = session_ != nullptr ? dw_.addrmodule(session_, inside) : nullptr;
+    std::uint64_t bias = 0;
+    detail::dwarf_die* const unit = module != nullptr ? index_of(module).unit_at(inside, bias) : nullptr;
+    return {dw_, unit, inside - bias, nested};
+  }
   code_place look_up(const void* address, std::uintptr_t inside) {
     code_place out;
     if (address == nullptr) return out;
@@ -84,7 +112,8 @@ class symboliser {
     out.offset = where.offset + (reinterpret_cast<std::uintptr_t>(address) - inside);
     if (!(modules_ == nullptr && is_of_c_library(out.module)) && open() && has_room()) {
       if (detail::dwfl_module* const module = dw_.addrmodule(session_, inside)) {
-        if (const char* const name = index_of(module).function_at(inside)) out.function = base::demangle(name);
+        if (const char* const name = index_of(module).function_at(inside, out.begin, out.bytes))
+          out.function = base::demangle(name);
         const char* file = nullptr;
         if (detail::dwfl_line* const line = dw_.module_getsrc(module, inside))
           file = dw_.lineinfo(line, nullptr, &out.line, nullptr, nullptr, nullptr);

@@ -111,6 +111,26 @@ TEST_CASE("callers are kept only where calls would read the same") {
   CHECK(all.find(10)->caller == "");
 }
 
+TEST_CASE("the first caller of a function that helps others is always kept") {
+  names all;
+  place p = called_from("a (y.c:1), main (z.c:2)");
+  p.helps = true;
+  all.add(1, p);
+  p.line += 1;
+  p.caller = "b<int, long> (y.c:3)";
+  all.add(2, p);
+  p.line += 1;
+  for (const unsigned key : {3u, 4u}) {
+    p.caller = "c (y.c:4), main (z.c:" + std::to_string(key) + ")";
+    all.add(key, p);
+  }
+  all.clear_needless_callers();
+  CHECK(all.find(1)->caller == "a (y.c:1)");
+  CHECK(all.find(2)->caller == "b<int, long> (y.c:3)");
+  CHECK(all.find(3)->caller == "c (y.c:4), main (z.c:3)");
+  CHECK(all.find(4)->caller == "c (y.c:4), main (z.c:4)");
+}
+
 TEST_CASE("without file and line calls read the same only at one address") {
   names all;
   place p = called_from("a (x.c:1)", 0);

@@ -122,6 +122,28 @@ TEST_CASE("a call in a loaded library is found with function, file and line") {
   CHECK(where.line == line);
 }
 
+TEST_CASE("the calls of inlined functions around a call are listed, innermost first") {
+  const library plugin(without::nothing);
+  symboliser look;
+  const int line = plugin.call("symbols_inlined_call");
+  code_place where = look.of_call(seen_address);
+  CHECK(where.function == "symbols_inlined_call");
+  const auto around = look.callers_of_inlined(seen_address, where);
+  CHECK(short_name(where.function) == "inner_wrapper");
+  REQUIRE(around.size() == 2);
+  CHECK(base(around[0].file) == "symbols.cpp");
+  CHECK(short_name(around[0].function) == "outer_wrapper");
+  CHECK(around[0].line > where.line);
+  CHECK(base(around[1].file) == "symbols.cpp");
+  CHECK(around[1].function == "symbols_inlined_call");
+  CHECK(around[1].line == line);
+  plugin.call("symbols_plain_call");
+  where = look.of_call(seen_address);
+  CHECK(look.callers_of_inlined(seen_address, where).empty());
+  CHECK(where.function == "symbols_plain_call");
+  CHECK(where.bytes > 0);
+}
+
 TEST_CASE("C++ functions are demangled completely") {
   const library plugin(without::nothing);
   symboliser look;
