@@ -20256,13 +20256,15 @@ constexpr core::stable_key node_network_key() noexcept { return core::combine(2,
 /// One change of a hypothetical run: `block` takes `factor` times as long (0.5: twice as fast, 0: no time). With `balanced`
 /// all threads that run it take equally long in it instead, in each part of the run. With
 /// `sends_first` nothing takes another time, but messages are sent before the work in `block` that their sender did since it
-/// last received anything. With `removed` no rank waits in the call that `block` is.
+/// last received anything; with `polls` as well, calls that complete requests let others go on as if MPI were called all through that
+/// work. With `removed` no rank waits in the call that `block` is.
 struct change {
   core::stable_key block = 0;  ///< key of a region, step or derived block, or network_key()
   double factor = 1.0;
   std::int32_t balanced = -1;  ///< number of the question among those about balanced blocks; -1: none
   bool sends_first = false;
   bool removed = false;
+  bool polls = false;
 };
 
 /// A hypothetical run with all these changes.
@@ -20274,7 +20276,7 @@ struct what_if {
 /// (wildcards, dynamic scheduling) or if the network is shared.
 struct what_if_answer {
   what_if question;
-  std::int64_t total_ns = 0;   ///< time of the hypothetical run
+  std::int64_t total_ns = 0;  ///< time of the hypothetical run
   std::int64_t saving_ns = 0;  ///< time of the run without changes minus total_ns
 };
 
@@ -20291,11 +20293,11 @@ struct balance_answer {
       0;  ///< unmarked_key(), a key of unmarked code between two functions after or before a call, or a block
   core::stable_key piece = 0;  ///< the block, or of those that it joins the one of which that rank has most above the mean
   core::stable_key first = 0, second = 0;  ///< call sites around a single piece of unmarked code
-  core::stable_key joined = 0;             ///< key of all code between the same functions as that piece; 0: not known
+  core::stable_key joined = 0;  ///< key of all code between the same functions as that piece; 0: not known
   std::int64_t phase_ns = 0;  ///< time of that thread in all code of the phase of the piece
   core::stable_key phase = 0;  ///< key of all code of its phase (explain::joined_by)
   std::int32_t rank = 0, thread = 0;  ///< the thread that spends most time in it
-  std::int32_t ranks = 0;      ///< number of threads that run it: with one thread each, of ranks
+  std::int32_t ranks = 0;  ///< number of threads that run it: with one thread each, of ranks
   std::int32_t among = 0;  ///< those that share it once balanced: that run it, or all ranks of the run if surely only one does
   std::int32_t pieces = 1;  ///< number of blocks of that thread that it joins
   bool unmarked = false;  ///< code outside any region
@@ -20319,7 +20321,14 @@ struct balance_answer {
   std::int32_t hardly_ranks = 0;  ///< of `ranks`, threads that run it for less than a twentieth of `most_ns`
   std::int64_t hardly_ns = 0;  ///< their time in it
   std::int64_t others_ns = 0;  ///< if one thread runs it: the most that another one computes
+  std::int64_t evened_ns = 0;  ///< the same if it takes all threads equally long in each part of the run: more where it moves
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
+
+  /// The order of answers: by saving, but one piece of code before all code around a call that saves hardly more.
+  static bool saves_more(const balance_answer& a, const balance_answer& b) noexcept { return a.order_ns() > b.order_ns(); }
+
+ private:
+  std::int64_t order_ns() const noexcept { return after || before ? saving_ns - saving_ns / 20 : saving_ns; }
 };
 
 /// What it would save to send messages before the work in a block that comes ahead of their sends. All sends move together;
@@ -21407,9 +21416,11 @@ struct outcome {
   base::vector<critical_block> critical_path;  ///< largest first
   delay_costs costs;
   base::vector<what_if_answer> answers;  ///< to options::questions
-  base::vector<balance_answer> balances;  ///< blocks with the largest imbalance, largest saving first
+  base::vector<balance_answer> balances;  ///< blocks with the largest imbalance, in the order of `saves_more`
   base::vector<earlier_send> earlier_sends;  ///< largest saving first
   removed_call removal;  ///< of the barrier that ranks wait longest in
+  removed_call
+      polls;  ///< of waits for progress, if ranks called MPI in the code that holds it up (`site`: that which does longest)
   removed_call no_locks;  ///< of all waits for locks; `site`: one of them
   turn_taking turns;  ///< of the two threads that wait longest for each other
   base::vector<what_if_answer> savings;  ///< the most costly blocks twice as fast, largest saving first
@@ -21563,7 +21574,8 @@ class clock_plan {
           all.push_back({1 - c.factor, static_cast<std::uint32_t>(clock), none, -1});
           continue;
         }
-        if (c.sends_first) moving_.push_back(static_cast<std::uint32_t>(clock));
+        if (c.sends_first && (moving_.empty() || moving_.back() != clock)) moving_.push_back(static_cast<std::uint32_t>(clock));
+        if (c.polls && (polling_.empty() || polling_.back() != clock)) polling_.push_back(static_cast<std::uint32_t>(clock));
         const auto fresh = static_cast<std::uint32_t>(asked_.size());
         const std::uint32_t number = numbers_.intern(c.block, fresh);
         const auto changed =
@@ -21588,6 +21600,8 @@ class clock_plan {
   static constexpr std::uint32_t removes_bit = 0x40000000u;
   /// The clocks that move sends.
   const base::pod_vector<std::uint32_t>& moving() const noexcept { return moving_; }
+  /// Those of them that also let others go on before a call that completes requests.
+  const base::pod_vector<std::uint32_t>& polling() const noexcept { return polling_; }
 
   std::size_t clocks() const noexcept { return clocks_; }
   /// Whether a clock is a question that leaves the network as it is.
@@ -21640,7 +21654,7 @@ class clock_plan {
   std::size_t clocks_;
   std::uint64_t changes_calls_;  ///< by clock: compensation, and questions about the network
   base::vector<saving> network_, node_network_, files_, asked_;
-  base::pod_vector<std::uint32_t> moving_;
+  base::pod_vector<std::uint32_t> moving_, polling_;
   base::key_map numbers_;  ///< the first saving in asked_ of each block
 };
 
@@ -22518,8 +22532,9 @@ class block_balance {
 
   /// The blocks that one thread spends most time in beyond the mean of those that share them once balanced: the candidates,
   /// at most `most`, largest excess first. What joins hardly more than one block is left out. A block that one thread runs would be
-  /// divided among all ranks; an unmarked one if no other rank runs it between other calls (`is_alone`).
-  base::pod_vector<explain::balance_answer> candidates(std::size_t most) const {
+  /// divided among all ranks; an unmarked one if no other rank runs it between other calls (`is_alone`). `guilty`: the block that explains
+  /// most of the waiting, which is one of them in any case: it may take longer now here, now there.
+  base::pod_vector<explain::balance_answer> candidates(std::size_t most, core::stable_key guilty = 0) const {
     base::pod_vector<entry> found;
     const entry* const more = all_more();
     for (entry e : all_) {
@@ -22530,12 +22545,15 @@ class block_balance {
       e.among = e.ranks == 1 && (e.region || is_alone(e, more)) ? all_ranks_ : e.ranks;
       if (e.among > e.ranks) e.others_ns = longest_.who == explain::thread_of_rank{e.rank, e.thread} ? second_.ns : longest_.ns;
       const bool code = (e.region || e.unmarked) && e.phase != e.block;  // neither start-up nor time inside MPI can be balanced
-      if (code && e.among > 1 && excess(e) > 0) found.push_back(e);
+      if (code && e.among > 1 && (excess(e) > 0 || e.block == guilty)) found.push_back(e);
     }
     small_stable_sort(found, [](const entry& a, const entry& b) {
       return excess(a) != excess(b) ? excess(a) > excess(b) : a.block < b.block;
     });
     std::size_t kept = 0;
+    entry about;
+    for (const entry& e : found)
+      if (e.block == guilty) about = e;
     for (entry& e : found) {
       if (e.pieces > 1) e.piece = most_uneven(e);
       if (is_even_in_phase(e)) continue;
@@ -22559,6 +22577,10 @@ class block_balance {
       if (kept == most) break;
     }
     found.resize(kept);
+    if (about.among > 1 && !base::any_of(found, [&about](const entry& e) { return e.piece == about.block; })) {
+      if (kept == most) found.pop_back();
+      found.push_back(about);
+    }
     return found;
   }
   /// Unmarked pieces whose rank computes no longer than the others from the operation of all ranks ahead of them to the next one,
@@ -22858,6 +22880,9 @@ class location_steps {
   std::uint64_t size() const noexcept { return records_.size(); }
   const core::sync_record& operator[](std::uint64_t record) const noexcept { return records_[record]; }
 
+  /// Enters a block: number, visits, ns and work. For all passes but that which explains, so that these functions exist twice.
+  using spend_call = borrowed<void(std::uint32_t, std::int64_t, std::int64_t, std::int64_t)>;
+
   /// Goes to the beginning of the next record: calls spend(block, visits, ns, work) for everything before it.
   template <class Spend>
   void begin_record(place& at, Spend&& spend) {
@@ -22966,7 +22991,7 @@ class location_steps {
     return number;
   }
 
-  std::uint32_t call_block(std::uint32_t site) {
+  [[gnu::noinline]] std::uint32_t call_block(std::uint32_t site) {
     if (site >= call_blocks_.size()) return blocks_->call(0);
     std::uint32_t& number = call_blocks_[site];
     if (number == base::key_map::none) number = blocks_->call(here_->call_sites[site]);
@@ -23397,6 +23422,7 @@ struct clock_leg {
   bool of_files;       ///< its time beyond its waits is input and output
   bool brings_data;    ///< what follows the call may depend on data that it brought
   bool sends;
+  bool completes;  ///< the call only completes requests
 };
 
 /// The records of one location, one after the other, as the clocks of one pass need them. Nothing is kept of earlier records,
@@ -23470,6 +23496,8 @@ class clock_legs {
     leg_.of_files = of_files_ != nullptr && r != nullptr && (*of_files_)[next_];
     leg_.brings_data = r != nullptr && explain::may_bring_data(*r);
     leg_.sends = r != nullptr && r->has(core::sync_flag::posts_send);
+    const core::call_role role = r != nullptr ? core::role_of(r->call) : core::call_role::local;
+    leg_.completes = role >= core::call_role::complete_all && role <= core::call_role::test;
     // A further thread counts from its first to its last call.
     if (here_->whole || (r != nullptr && next_ > here_->carried)) useful_ns_ += leg_.begin_ns - now_ns_;
     ++next_;
@@ -24092,8 +24120,8 @@ class location_clocks {
     s.bound_ns = bound_ns_ + ahead_ns;
     s.error_ns = error_ns();
     set_without(s.at, now_ns_, delay_, clocks_);
-    if (!leg_.sends) return;
-    for (const std::uint32_t h : plan_->moving()) s.at[h] -= ahead_[h];
+    if (!leg_.sends && !leg_.completes) return;
+    for (const std::uint32_t h : leg_.sends ? plan_->moving() : plan_->polling()) s.at[h] -= ahead_[h];
   }
 
   /// How long a call was blocked, and how long it would have been under clock 0.
@@ -29786,7 +29814,7 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
   auto& [waits, meanings, locations, records, waiting_ns, paused_ns, location_ns, longest_ns, clock_violations, unmatched,
          fault_ns, progress, total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends,
-         removal, no_locks, turns, savings, factors, maps] = run;
+         removal, polls, no_locks, turns, savings, factors, maps] = run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
   locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
@@ -29832,9 +29860,10 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
         a.visits += b.visits;
         a.most_ns += b.most_ns;
         a.sum_ns += b.sum_ns;
+        a.evened_ns += b.evened_ns;
         a.saving_ns += b.saving_ns;
       });
-  base::small_stable_sort(balances, [](const balance_answer& a, const balance_answer& b) { return a.saving_ns > b.saving_ns; });
+  base::small_stable_sort(balances, &balance_answer::saves_more);
   add_by(
       earlier_sends, epoch.earlier_sends, [](const earlier_send& s) { return core::combine(s.block, s.send); },
       [](earlier_send& a, const earlier_send& b) {
@@ -29845,8 +29874,10 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   // The same barrier in all epochs, or that of one epoch: a lower bound.
   if (removal.site == epoch.removal.site) removal.saving_ns += epoch.removal.saving_ns;
   else if (removal.saving_ns < epoch.removal.saving_ns) removal = epoch.removal;
-  if (no_locks.site == 0) no_locks.site = epoch.no_locks.site;
-  no_locks.saving_ns += epoch.no_locks.saving_ns;
+  for (const auto& [all, more] : {std::pair(&no_locks, &epoch.no_locks), std::pair(&polls, &epoch.polls)}) {
+    if (all->site == 0) all->site = more->site;
+    all->saving_ns += more->saving_ns;
+  }
   if (turns.one == epoch.turns.one && turns.other == epoch.turns.other) turns.saving_ns += epoch.turns.saving_ns;
   else if (turns.saving_ns < epoch.turns.saving_ns) turns = epoch.turns;
   // A block without a question in one epoch counts as no saving there, so the sum is a lower bound.
@@ -30906,12 +30937,13 @@ class rank_maps {
       location_steps::place at{location_walk(*rank_), rank_->begin_ns};
       bool counts = here.whole;  // a further thread counts from its first call on
       bool absent = false;  // before it began there was no thread
-      const auto enter = [&](std::uint32_t block, std::int64_t, std::int64_t ns, std::int64_t) {
+      const auto add_code = [&](std::uint32_t block, std::int64_t, std::int64_t ns, std::int64_t) {
         if (counts && ns > 0) code(block, at.now_ns - origin_ns_, ns);
       };
-      const auto inside = [&](std::uint32_t, std::int64_t, std::int64_t ns, std::int64_t) {
+      const auto add_call = [&](std::uint32_t, std::int64_t, std::int64_t ns, std::int64_t) {
         if (ns > 0 && !absent) call(at.now_ns - origin_ns_, at.now_ns + ns - origin_ns_);
       };
+      const location_steps::spend_call enter(add_code), inside(add_call);
       for (std::uint64_t i = 0; i != steps.size(); ++i) {
         absent = steps[i].call == core::mpi_call::thread_begin;
         steps.begin_record(at, enter);
@@ -31265,9 +31297,10 @@ class location_path {
   void expect_stretch() {
     if (expected_) return;
     expected_ = true;
-    const auto expect = [this](std::uint32_t block, std::int64_t visits, std::int64_t, std::int64_t) {
+    const auto add = [this](std::uint32_t block, std::int64_t visits, std::int64_t, std::int64_t) {
       own_.expect(block, visits);
     };
+    const location_steps::spend_call expect(add);
     if (inside_) steps_.end_record(stretch_, expect);
     while (stretch_.next < steps_.size()) {
       steps_.begin_record(stretch_, expect);
@@ -32966,6 +32999,22 @@ inline base::pod_vector<explain::earlier_send> sends_to_move(const base::vector<
   return sends;
 }
 
+/// The code that holds up most of the waits for progress of each kind, longest first: it is predicted what it saves if the late ranks
+/// called MPI all through it.
+inline base::pod_vector<core::stable_key> code_to_poll_in(const base::vector<explain::merged_class>& classes) {
+  constexpr std::size_t most = 8;
+  base::vector<key_time> all;
+  for (const explain::merged_class& c : classes) {
+    if (c.sum.why != explain::pattern::wait_for_progress) continue;
+    for (const explain::residual_term& t : c.sum.residual)
+      if (t.within == 0 && 4 * t.total_ns > c.sum.wait_ns) all.emplace_back(t.block, t.total_ns);
+  }
+  add_up(all);
+  base::pod_vector<core::stable_key> code;
+  for (std::size_t i = 0; i != all.size() && i != most; ++i) code.push_back(all[i].first);
+  return code;
+}
+
 /// The call site of the barrier for which it is predicted what removing it saves: the one in which the ranks wait longest, if that
 /// is at least a twentieth of the waiting; otherwise 0.
 inline core::stable_key barrier_to_remove(const base::vector<explain::merged_class>& classes) {
@@ -33008,13 +33057,22 @@ struct thread_group {
 
 /// The call sites of the two threads, or groups of ranks, that wait longest for each other to hand something on, the shorter wait
 /// first: it is predicted what it saves if none waits in one of them, the one that saves more, because behind a probe its receive
-/// would wait. Each is at least a twentieth of the waiting, and hardly another thread is in either.
+/// would wait. Each is at least a twentieth of the waiting, and hardly another thread is in either. The waiting one has
+/// hardly run anything since both met last: what both run at the same time is uneven instead, as between two barriers.
 inline explain::turn_taking turns_to_end(const base::vector<explain::merged_class>& classes) {
   constexpr std::size_t most = 32;  // directions that are compared
   struct direction {
     core::stable_key site;
     std::uint64_t waiter, causer;  // names of groups
     std::int64_t ns;
+  };
+  const auto runs_beside = [](const explain::explanation& e) {
+    std::int64_t waiter_ns = 0, causer_ns = 0;
+    for (const explain::residual_term& t : e.residual) {
+      waiter_ns += t.waiter_ns;
+      causer_ns += t.causer_ns;
+    }
+    return 4 * waiter_ns > causer_ns;
   };
   base::vector<direction> all;
   base::vector<key_time> sites;  // with the waits of all threads
@@ -33026,7 +33084,7 @@ inline explain::turn_taking turns_to_end(const base::vector<explain::merged_clas
       continue;
     sites.emplace_back(c.sum.operation, c.sum.wait_ns);
     const thread_group waiter = group_of(c.sum.waiters), causer = group_of(c.sum.causers);
-    if (waiter.bits == 0 || causer.bits == 0 || (waiter.bits & causer.bits) != 0) continue;
+    if (waiter.bits == 0 || causer.bits == 0 || (waiter.bits & causer.bits) != 0 || runs_beside(c.sum)) continue;
     all.push_back({c.sum.operation, waiter.name, causer.name, c.sum.wait_ns});
   }
   add_up(sites);
@@ -33057,6 +33115,77 @@ inline explain::turn_taking turns_to_end(const base::vector<explain::merged_clas
   }
   return turns;
 }
+
+/// The changes other than balancing of which the clocks are asked what they save. Chosen on rank 0; each rank reads the questions, which
+/// are the last ones before those about balanced blocks.
+class chosen_changes {
+ public:
+  void choose(const base::vector<explain::merged_class>& classes) {
+    code_ = code_to_poll_in(classes);
+    sends_ = sends_to_move(classes);
+    barrier_ = barrier_to_remove(classes);
+    locks_ = locks_to_remove(classes);
+    turns_ = turns_to_end(classes);
+  }
+  void write(base::packet& out) const {
+    put_all(out, code_);
+    put_all(out, sends_);
+    put(out, barrier_);
+    put_all(out, locks_);
+    put(out, turns_);
+  }
+  void read(base::packet_reader& in) {
+    get_all(in, code_);
+    get_all(in, sends_);
+    barrier_ = in.get<core::stable_key>();
+    get_all(in, locks_);
+    turns_ = in.get<explain::turn_taking>();
+  }
+
+  void add_questions(base::vector<explain::what_if>& all) const {
+    for (const core::stable_key code : code_) add(all, {code, 1.0, -1, true, false, true}, code == code_[0]);
+    for (std::size_t i = 0; i != sends_.size(); ++i) {
+      const bool first = i == 0 || sends_[i].group != sends_[i - 1].group;
+      if (first || sends_[i].block != sends_[i - 1].block) add(all, {sends_[i].block, 1.0, -1, true}, first);
+    }
+    if (barrier_ != 0) add(all, without(barrier_));
+    for (const core::stable_key lock : locks_) add(all, without(lock), lock == locks_[0]);
+    for (const core::stable_key turn : {turns_.one, turns_.other})
+      if (turn != 0) add(all, without(turn));
+  }
+
+  /// On the rank that chose: sets the answers in `result`. `saved_ns`: by question. `after`: the number of the question that follows.
+  /// Returns the number of the first one.
+  std::size_t answer(explain::outcome& result, const base::pod_vector<std::int64_t>& saved_ns, std::size_t after) {
+    if (turns_.one != 0) {
+      after -= 2;
+      result.turns = {turns_.one, turns_.other, std::max(saved_ns[after], saved_ns[after + 1])};
+    }
+    if (!locks_.empty()) result.no_locks = {locks_[0], saved_ns[--after]};
+    if (barrier_ != 0) result.removal = {barrier_, saved_ns[--after]};
+    for (std::size_t i = sends_.size(); i-- != 0;) {
+      if (i + 1 == sends_.size() || sends_[i].group != sends_[i + 1].group) --after;
+      sends_[i].saving_ns = saved_ns[after];
+    }
+    for (const explain::earlier_send& s : sends_) result.earlier_sends.push_back(s);
+    explain::sort_by_saving(result.earlier_sends);
+    if (!code_.empty()) result.polls = {code_[0], saved_ns[--after]};
+    return after;
+  }
+
+ private:
+  static explain::change without(core::stable_key site) { return {explain::call_key(site), 1.0, -1, false, true}; }
+  [[gnu::noinline]] static void add(base::vector<explain::what_if>& all, const explain::change& c, bool fresh = true) {
+    if (fresh) all.emplace_back();
+    all.back().changes.push_back(c);
+  }
+
+  base::pod_vector<core::stable_key> code_;
+  base::pod_vector<explain::earlier_send> sends_;  // one question for each group
+  core::stable_key barrier_ = 0;
+  base::pod_vector<core::stable_key> locks_;
+  explain::turn_taking turns_;
+};
 
 }  // namespace clocks
 }  // namespace v0
@@ -33379,13 +33508,13 @@ class clock_stage final : public explain::rank_clocks {
   /// On rank 0: chooses the blocks to predict savings for: those that explain most, then half as many others of its own path, and at
   /// most `most_balanced` to balance. With options::maps it also guesses for which of them further speeds will be predicted.
   base::packet choose_blocks(const block_balance& balance, std::size_t most_balanced) {
-    balances_ = balance.candidates(most_balanced);
-    even_ = balance.even_in_phase(balances_);
     base::vector<key_time> blocks;
     for (const explain::merged_class& c : merging_->merged_classes())
       for (const explain::residual_term& t : c.sum.residual)
         if (t.within == 0 && t.total_ns > 0) blocks.emplace_back(t.block, t.total_ns);
     add_up(blocks);
+    balances_ = balance.candidates(most_balanced, blocks.empty() ? 0 : blocks[0].first);
+    even_ = balance.even_in_phase(balances_);
     blocks.resize(std::min(blocks.size(), settings_->savings));
     base::pod_vector<explain::block_time> path = critical_path::joined(path_.path);
     small_stable_sort(path, [](const explain::block_time& a, const explain::block_time& b) {
@@ -33399,13 +33528,8 @@ class clock_stage final : public explain::rank_clocks {
     put_all(out, balances_);
     put(out, static_cast<std::uint64_t>(blocks.size()));
     for (const auto& b : blocks) put(out, b.first);
-    sends_ = sends_to_move(merging_->merged_classes());
-    put_all(out, sends_);
-    put(out, barrier_ = barrier_to_remove(merging_->merged_classes()));
-    locks_ = locks_to_remove(merging_->merged_classes());
-    put_all(out, locks_);
-    turns_ = turns_to_end(merging_->merged_classes());
-    for (const core::stable_key turn : {turns_.one, turns_.other}) put(out, turn);
+    changes_.choose(merging_->merged_classes());
+    changes_.write(out);
     if (!settings_->maps) return out;
     const base::packet guess = guess_further_speeds(path, blocks);
     out.insert(out.end(), guess.begin(), guess.end());
@@ -33461,23 +33585,9 @@ class clock_stage final : public explain::rank_clocks {
     }
     for (const explain::what_if& asked : settings.questions) all.push_back(asked);
     for (auto blocks = in.get<std::uint64_t>(); blocks != 0; --blocks) add(all, {in.get<core::stable_key>(), 0.5});
-    base::pod_vector<explain::earlier_send> sends;
-    get_all(in, sends);
-    for (std::size_t i = 0; i != sends.size(); ++i) {
-      const explain::change first{sends[i].block, 1.0, -1, true};
-      if (i == 0 || sends[i].group != sends[i - 1].group) add(all, first);
-      else if (sends[i].block != sends[i - 1].block) all.back().changes.push_back(first);
-    }
-    if (const auto barrier = in.get<core::stable_key>()) add(all, {explain::call_key(barrier), 1.0, -1, false, true});
-    base::pod_vector<core::stable_key> locks;
-    get_all(in, locks);
-    for (const core::stable_key& lock : locks) {
-      const explain::change never{explain::call_key(lock), 1.0, -1, false, true};
-      if (&lock == locks.data()) add(all, never);
-      else all.back().changes.push_back(never);
-    }
-    for (int i = 0; i != 2; ++i)
-      if (const auto turn = in.get<core::stable_key>()) add(all, {explain::call_key(turn), 1.0, -1, false, true});
+    chosen_changes changes;
+    changes.read(in);
+    changes.add_questions(all);
     for (std::size_t i = 0; i != balances_.size(); ++i) add(all, {balances_[i].block, 1.0, static_cast<std::int32_t>(i)});
     return all;
   }
@@ -33570,31 +33680,14 @@ class clock_stage final : public explain::rank_clocks {
       // the others' share of a block that they do not run yet
       if (b.among > b.ranks) b.saving_ns = std::min(b.saving_ns, total_ns_ - b.others_ns - block_balance::mean_ns(b));
       else b.moves = b.reused || (evened_ns > 0 && 5 * evened_ns > 7 * b.saving_ns);
+      b.evened_ns = b.among > b.ranks ? 0 : evened_ns;
     }
     for (const explain::balance_answer& b : even_)
       if (100 * b.most_ns > total_ns_) result.balances.push_back(b);
-    base::small_stable_sort(result.balances, [](const explain::balance_answer& a, const explain::balance_answer& b) {
-      return a.saving_ns > b.saving_ns;
-    });
-    std::size_t moved = balanced;
-    if (turns_.one != 0) {
-      moved -= 2;
-      result.turns = {turns_.one, turns_.other, total_ns_ - std::min(ends_[moved], ends_[moved + 1])};
-    }
-    if (!locks_.empty()) {
-      --moved;
-      result.no_locks = {locks_[0], total_ns_ - ends_[moved]};
-    }
-    if (barrier_ != 0) {
-      --moved;
-      result.removal = {barrier_, total_ns_ - ends_[moved]};
-    }
-    for (std::size_t i = sends_.size(); i-- != 0;) {
-      if (i + 1 == sends_.size() || sends_[i].group != sends_[i + 1].group) --moved;
-      sends_[i].saving_ns = total_ns_ - ends_[moved];
-    }
-    for (const explain::earlier_send& s : sends_) result.earlier_sends.push_back(s);
-    explain::sort_by_saving(result.earlier_sends);
+    base::small_stable_sort(result.balances, &explain::balance_answer::saves_more);
+    base::pod_vector<std::int64_t> saved_ns;
+    for (const std::int64_t end_ns : ends_) saved_ns.push_back(total_ns_ - end_ns);
+    const std::size_t moved = changes_.answer(result, saved_ns, balanced);
     for (std::size_t q = ideal_.count(); q < moved; ++q) {
       if (q < ideal_.count() + settings_->questions.size()) {
         result.answers.push_back({(*questions_)[q], ends_[q], total_ns_ - ends_[q]});
@@ -33675,10 +33768,7 @@ class clock_stage final : public explain::rank_clocks {
   joined_code::time_by_location own_;  ///< what each location did itself, by block, until join_code
   base::pod_vector<unmarked_piece> pieces_;
   joined_code joined_;
-  base::pod_vector<explain::earlier_send> sends_;  ///< on rank 0: the questions before those, one for each group
-  core::stable_key barrier_ = 0;  ///< on rank 0: the call site of the question after those, or 0
-  base::pod_vector<core::stable_key> locks_;  ///< on rank 0: the call sites of the question after that; empty: none
-  explain::turn_taking turns_;  ///< on rank 0: of the question after that
+  chosen_changes changes_;  ///< on rank 0: the questions before those about balanced blocks
   base::pod_vector<explain::balance_answer> balances_, even_;  ///< the last questions; of block_balance::even_in_phase
   balanced_time balanced_;
   slow_ranks slow_;
@@ -37880,6 +37970,13 @@ inline bool explains(core::stable_key block, const rules::finding& f, const expl
   return ns;
 }
 
+/// What the run saves if a block takes half the time; 0: it is not known.
+inline std::int64_t saved_by_half(core::stable_key block, const explain::outcome& found) noexcept {
+  for (const explain::what_if_answer& a : found.savings)
+    if (a.question.changes.size() == 1 && a.question.changes[0].block == block) return a.saving_ns;
+  return 0;
+}
+
 }  // namespace detail
 }  // namespace reports
 }  // namespace v0
@@ -38828,6 +38925,7 @@ inline bool rule_replaces(const explain::balance_answer& b, const explain::outco
                           double in_turn = 0) {
   const auto replaces = [&](const rules::finding& f) {
     if (f.verdict.empty() || !f.matters || f.of_pattern) return false;
+    if (b.evened_ns > 0 && top_block(f, found) == b.piece) return 2 * f.saving >= in_turn;
     if (in_turn > 0) return is_in_turn(f) && far_from * f.saving >= in_turn;
     if (f.problem == "single_work" || f.problem == "large_tasks") return explains(b.piece, f, found);
     if (f.saving < base::seconds_of(b.saving_ns) * (yields_to_one(f) && !b.moves ? far_from : 1)) return false;
@@ -38868,13 +38966,6 @@ inline bool holds_window(const verdict_entry& v, const explain::outcome& found) 
   return false;
 }
 
-/// What the run saves if a block takes half the time; 0: it is not known.
-inline std::int64_t saved_by_half(core::stable_key block, const explain::outcome& found) noexcept {
-  for (const explain::what_if_answer& a : found.savings)
-    if (a.question.changes.size() == 1 && a.question.changes[0].block == block) return a.saving_ns;
-  return 0;
-}
-
 /// Whether unmarked code is that of a task, or begins after some: which thread runs it is chance.
 inline bool is_of_task(const verdict_entry& v) {
   return v.kind == "between" && (v.where.call == "end of omp task" || (v.from && v.from->call == "omp taskwait"));
@@ -38890,7 +38981,7 @@ inline std::int64_t most_divided_ns(const explain::outcome& found, const rules::
 /// The answers about balanced blocks, largest saving first. Where a rank deals the visits of a block to the ranks that ask first,
 /// another run would deal them in another way, and the clocks do not answer: then the saving is what the rank has above the
 /// mean. Of such code, and of code that is divided among all ranks, it is at most what the ranks wait: their work remains. No answer
-/// saves more than the processors were idle. `dealt`: answers to the first rank that asked.
+/// saves more than the processors were idle. What takes longer now on one rank, now on another, saves `evened_ns`, else 0. `dealt`: answers to the first rank that asked.
 inline base::vector<explain::balance_answer> balances_of(const explain::outcome& found, const rules::evaluation& said,
                                                          std::int64_t dealt) {
   base::vector<explain::balance_answer> all = found.balances;
@@ -38905,9 +38996,10 @@ inline base::vector<explain::balance_answer> balances_of(const explain::outcome&
     b.saving_ns = std::min(b.saving_ns, said.most_divided_ns);
     if (!b.even && is_dealt(b, dealt)) b.saving_ns = std::min(b.most_ns - b.sum_ns / b.among, most_ns);
     else if (b.among > b.ranks && !base::ranks_are_threads()) b.saving_ns = std::min(b.saving_ns, most_ns);
+    if (base::ranks_are_threads() || b.even || b.evened_ns < 2 * b.saving_ns) b.evened_ns = 0;
+    if (b.evened_ns > 0) b.saving_ns = std::min(b.evened_ns, most_ns);
   }
-  base::small_stable_sort(
-      all, [](const explain::balance_answer& a, const explain::balance_answer& b) { return a.saving_ns > b.saving_ns; });
+  base::small_stable_sort(all, &explain::balance_answer::saves_more);
   return all;
 }
 
@@ -38977,8 +39069,11 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     };
     const bool again = base::any_of(all, same);
     if (again && !divided) continue;
-    v.ratio = divided ? 0 : slow_ratio(b);
-    if ((v.ratio > 0 && v.ratio < (is_dealt(b, dealt) ? far_from : least_ratio)) || rule_replaces(b, found, said)) continue;
+    const bool alternates = b.evened_ns > 0;
+    v.ratio = divided || alternates ? 0 : slow_ratio(b);
+    if ((v.ratio > 0 && v.ratio < (is_dealt(b, dealt) ? far_from : least_ratio)) ||
+        rule_replaces(b, found, said, alternates ? saving : 0))
+      continue;
     // Threads take the work as they come: no thread is slow. Where others wait for it longer than for one slow thread, the slow one
     // changes, and each wait is shared by all once the work is even.
     const bool by_threads = further_threads(b) != 0 && !base::ranks_are_threads();
@@ -38987,19 +39082,22 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                                         base::seconds_of(said.most_divided_ns)})
                             : 0;
     const bool far = even > (whole ? 2 : 1.4) * saving;
-    const bool in_turn = base::ranks_are_threads() && (b.moves || far), ranks_in_turn = !base::ranks_are_threads() && far;
+    const bool in_turn = alternates || (base::ranks_are_threads() && (b.moves || far));
+    const bool ranks_in_turn = !base::ranks_are_threads() && far && !alternates;
     if (saving < error || (!divided && saving < rules::processor_noise::least_effect(said.noise.of(b.rank), run))) {
       drowned = true;
       continue;
     }
     if (ranks_in_turn && rule_replaces(b, found, said, even)) continue;
-    const bool nearly_all = v.ratio <= 0 || v.ratio >= 20;
-    if ((b.after || b.before) && !computes_more(b, said)) continue;
+    if ((b.after || b.before) && !alternates && !computes_more(b, said)) continue;
     v.saving_seconds = (in_turn && !b.moves) || ranks_in_turn ? even : saving;
     const bool progress = rules::delays_progress(b.piece, found);
     const rules::evaluation::most_code* const of_most = said.most_in(b.piece);
-    v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && !(progress && divided) &&
-                  !(of_most != nullptr && of_most->sleeps) && v.saving_seconds <= saving;
+    // A thread that sleeps and holds up none, perhaps to look now and then whether others are done, has no work to divide.
+    const bool idles = divided && base::ranks_are_threads() && of_most != nullptr && of_most->sleeps;
+    if (idles && base::seconds_of(waited_for(b.piece, whole, by_threads, found)) < saving / 4) continue;
+    v.predicted = !by_item && !alternates && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) &&
+                  !(progress && divided) && !(of_most != nullptr && of_most->sleeps) && v.saving_seconds <= saving;
     v.excess_seconds = base::seconds_of(std::min(b.most_ns - b.sum_ns / b.among, said.most_divided_ns));
     // Which of several pieces of code get more work is not known: perhaps others than those that hold up messages.
     const bool by_choice = b.pieces > 1 && !divided && 4 * saving < 3 * v.excess_seconds;
@@ -39012,7 +39110,6 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                              : b.pieces > 1 ? "unmarked code, above all " + between_text(v)
                                             : "the code " + between_text(v);
     if (of_most != nullptr) v.asleep = of_most->asleep;
-    const bool one_other = other_threads(b) == 1;
     if (by_item) {
       v.claim = base::joined({divided ? "only " : "", base::rank_text(v.rank, v.thread),
                               divided ? " runs " : " spends most time in ", whole ? "the code " + between_text(v) : name,
@@ -39021,21 +39118,21 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
       v.claim = base::joined(
           {"only ", base::rank_text(v.rank, v.thread), " runs ", name, ": dividing it among all ", base::rank_nouns()});
     } else if (in_turn) {
-      v.claim = base::joined({"now one thread, now another takes longer in ", name, ": evening that out"});
+      v.claim = base::joined({"now one ", base::rank_noun(), ", now another takes longer in ", name, ": evening that out"});
     } else if (ranks_in_turn) {
       const char* const when =
           b.several || b.slow_ranks > 1 ? " longer now and then in " : " longer at times, others at other times, in ";
       v.claim = base::joined({slow_words(b, "takes", "take"), when, name, ": evening that out"});
-    } else if (nearly_all) {
+    } else if (v.ratio <= 0 || v.ratio >= 20) {
       v.claim = base::joined({slow_words(b, "does", "do"), " nearly all of ", name, ": balancing it"});
     } else {
       v.claim = base::joined({slow_words(b, "takes", "take"), " ", base::fixed(v.ratio, v.ratio < 10 ? 1 : 0),
-                              " times as long as the ", one_other ? "other in " : "others in ", name,
+                              " times as long as the ", other_threads(b) == 1 ? "other in " : "others in ", name,
                               by_threads ? ": balancing it over all ranks' threads" : ": balancing it"});
     }
     const auto same_claim = [&v](const verdict_entry& x) { return x.claim == v.claim; };
     if (!again) {
-      if (!base::any_of(moving, same_claim)) (in_turn ? moving : all).push_back(std::move(v));
+      if (!base::any_of(moving, same_claim)) (in_turn && !alternates ? moving : all).push_back(std::move(v));
       continue;
     }
     for (verdict_entry& x : all) {  // code that the compiler has in several places, such as an inlined function
@@ -41148,6 +41245,11 @@ namespace rules {
 
 namespace detail {
 
+/// How much longer a visit takes on the late side, in seconds.
+inline double each(const explain::residual_term& t) noexcept {
+  return 2e-9 * static_cast<double>(t.speed_ns) / std::max(1.0, static_cast<double>(t.causer_visits + t.waiter_visits));
+}
+
 /// The untimed step inside a block that the late side ran far more often, such as a branch, in all lines; empty: none.
 inline std::string branch_in(const explain::residual_term& block, const base::pod_vector<const explain::residual_term*>& terms,
                              const base::vector<std::string>& names) {
@@ -41792,9 +41894,6 @@ class fact_maker {
     const std::uint32_t at = balanced_.find(top.block);
     return at != base::key_map::none ? &found_.balances[at] : nullptr;
   }
-  static double each(const explain::residual_term& t) noexcept {
-    return 2 * seconds(t.speed_ns) / std::max(1.0, static_cast<double>(t.causer_visits + t.waiter_visits));
-  }
 
   void wait(std::size_t index) {
     const explain::explanation& e = found_.waits[index];
@@ -41903,21 +42002,22 @@ class fact_maker {
       most_waited -= core::nearest(static_cast<double>(most_waited) * ratio(e.unexplained_ns, e.wait_ns));
     if (most_waited > 0) avoidable = std::min(avoidable, most_waited);
     if (used > 0 && !any_code && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
-    const std::int64_t woken_ns = path_.ns(explain::call_key(e.operation));
-    if (locked) avoidable = std::min(avoidable, bounds_.without_locks() + woken_ns + bounds_.by_sharing(terms, kinds));
+    const std::int64_t shared_ns = path_.ns(explain::call_key(e.operation)) + bounds_.by_sharing(terms, kinds);
+    if (locked) avoidable = std::min(avoidable, bounds_.without_locks() + shared_ns);
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
     if (used > 0 && (e.why == explain::pattern::join || within_ranks(e.why))) avoidable = std::min(avoidable, by_speed);
     if (locked) balanced_ns = 0;  // others cannot run it at the same time
     if (shapes_.of_service(e, found_.longest_ns)) avoidable = balanced_ns = 0;
     const bool handed_on = !terms.empty() && 2 * terms[0]->inherited_ns > terms[0]->total_ns;
     const bool marked_wait = used > 0 && kinds[0] == std::string_view("waiting");  // which cannot be shared out
-    if (used > 0 && bounds_.spreads_work(e.why) && !handed_on && !marked_wait)
-      avoidable = std::min(avoidable, bounds_.by_balance());
+    const bool divides = used > 0 && bounds_.spreads_work(e.why);
+    if (divides && !handed_on && !marked_wait) avoidable = std::min(avoidable, bounds_.by_balance());
     // Evened out, the block makes another rank late by 1 % of the run or more, which has more of other code.
-    const explain::balance_answer* const evened = used > 0 && bounds_.spreads_work(e.why) ? balance_of(*terms[0]) : nullptr;
+    const explain::balance_answer* const evened = divides ? balance_of(*terms[0]) : nullptr;
     if (evened != nullptr && 100 * evened->saving_ns < -found_.longest_ns) avoidable = balanced_ns;
     const std::int64_t shorter = std::max(avoidable, balanced_ns), reordered = std::min(avoidable, bounds_.by_any_order());
-    w.time("shorter", shorter).time("reordered", reordered).time("balanced", balanced_ns);
+    const std::int64_t polled = found_.polls.site != 0 ? std::max<std::int64_t>(0, found_.polls.saving_ns) : reordered;
+    w.time("shorter", shorter).time("reordered", reordered).time("polled", polled).time("balanced", balanced_ns);
     w.set("only_divided", 2 * reordered < shorter).time("most_divided", bounds_.by_division());
     avoidable = std::max(std::min(avoidable, bounds_.by_order(e.why)), balanced_ns);
     w.time("most_even", bounds_.by_balance() != INT64_MAX ? bounds_.by_balance() : 0);
@@ -41933,8 +42033,8 @@ class fact_maker {
     w.set("late_others", guilty == waiting ? "one another" : guilty);
     const auto begun_late = [&](const auto& b) { return b.even && b.piece == terms[0]->block; };
     const code_use* const use = !terms.empty() && program_.code != nullptr ? program_.code->find(terms[0]->block) : nullptr;
-    const bool begins_late = used > 0 && base::any_of(found_.balances, begun_late),
-               rests = use != nullptr && use->asleep() >= 0.5;
+    const bool begins_late = used > 0 && base::any_of(found_.balances, begun_late);
+    const bool rests = use != nullptr && use->asleep() >= 0.5;
     const change_words& words = handed_on     ? (within_ranks(e.why) ? handed_to_threads_words : handed_on_words)
                                 : marked_wait ? marked_wait_words
                                 : begins_late ? begun_late_words
@@ -41948,10 +42048,12 @@ class fact_maker {
     if (!terms.empty() && terms[0]->total_ns > 0) {
       const explain::residual_term& top = *terms[0];
       w.set("top", names[0]).set("top_kind", kinds[0]).time("top_duration", top.total_ns);
-      w.time("top_more", top.visits_ns).time("top_slower", top.speed_ns).set("top_each", each(top));
-      w.time("top_inherited", top.inherited_ns).set("top_share", ratio(top.total_ns, positive));
-      w.set("top_ratio", speed_ratio(top)).set("top_branch", detail::branch_in(top, terms, names));
-      w.set("top_here", ratio(top.causer_ns - top.waiter_ns, top.total_ns));
+      w.time("top_more", top.visits_ns).time("top_slower", top.speed_ns).set("top_each", detail::each(top));
+      w.time("top_inherited", top.inherited_ns)
+          .set("top_share", ratio(top.total_ns, positive))
+          .set("top_ratio", speed_ratio(top));
+      w.set("top_branch", detail::branch_in(top, terms, names))
+          .set("top_here", ratio(top.causer_ns - top.waiter_ns, top.total_ns));
       const bool work = top.causer_work > 0 && top.waiter_work > 0;
       w.set("top_late_amount", work ? top.causer_work : top.causer_visits);
       const std::int64_t users = use != nullptr ? use->ranks : 0;
@@ -41994,7 +42096,7 @@ class fact_maker {
       b.time("inherited", t.inherited_ns).time("late_duration", t.causer_ns).time("waiting_duration", t.waiter_ns);
       b.set("late_visits", t.causer_visits)
           .set("waiting_visits", t.waiter_visits)
-          .set("each", each(t))
+          .set("each", detail::each(t))
           .set("ratio", speed_ratio(t));
       b.set("both_ran", t.causer_visits > 0 && t.waiter_visits > 0).set("share", ratio(t.total_ns, e.wait_ns));
       b.set("wait_share", ratio(e.wait_ns, found_.location_ns)).time("wait_duration", e.wait_ns);
@@ -42491,7 +42593,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "turns_saving "
        "indirect "
        "unexplained "
-       "blocks_duration avoidable reordered shorter balanced most_divided most_even positive more slower "
+       "blocks_duration avoidable reordered polled shorter balanced most_divided most_even positive more slower "
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean above_others noise "
        "code_delay code_slept "
        "code_system own_processors "
@@ -45642,7 +45744,7 @@ declare problem for wait_for_progress parameters (
            + if(w.nonblocking, "; or give {w.waiting_ranks} work to do ahead of {w.operation}", "")
            + "; some MPI libraries have a progress thread"),
   duration = w.duration,
-  saving = if(shared_out, w.avoidable, part * w.reordered) );
+  saving = if(shared_out, w.avoidable, min(part * w.reordered, w.polled)) );
 
 declare composite event wrong_order member ( wait as w )
   when w.pattern = 'late_sender' and w.as_they_come > 10 % * w.duration / max(1, w.waiting_ranks_count)
@@ -54597,8 +54699,10 @@ inline const char* instead_words(objection o) noexcept {
     case objection::other_worlds: return ": ranks wait for processes of another world, not for each other.";
     case objection::files: return ": the ranks hardly wait for each other, but for files.";
     case objection::asleep:
-      return base::ranks_are_threads() ? ": the threads hardly wait for each other, but sleep or yield the processor."
-                                       : ": the ranks hardly wait for each other, but sleep or wait for something outside MPI.";
+      return base::ranks_are_threads()
+                 ? ": the threads hardly wait for each other, but sleep or yield the processor; one that looks now and then "
+                   "whether others are done can wait for them instead."
+                 : ": the ranks hardly wait for each other, but sleep or wait for something outside MPI.";
     case objection::outside: return ": the threads hardly wait for each other, but for something else.";
     case objection::too_often: return ": each wait is short, but there are many of them.";
     case objection::efficiency:

@@ -68,8 +68,9 @@ class block_balance {
 
   /// The blocks that one thread spends most time in beyond the mean of those that share them once balanced: the candidates,
   /// at most `most`, largest excess first. What joins hardly more than one block is left out. A block that one thread runs would be
-  /// divided among all ranks; an unmarked one if no other rank runs it between other calls (`is_alone`).
-  base::pod_vector<explain::balance_answer> candidates(std::size_t most) const {
+  /// divided among all ranks; an unmarked one if no other rank runs it between other calls (`is_alone`). `guilty`: the block that explains
+  /// most of the waiting, which is one of them in any case: it may take longer now here, now there.
+  base::pod_vector<explain::balance_answer> candidates(std::size_t most, core::stable_key guilty = 0) const {
     base::pod_vector<entry> found;
     const entry* const more = all_more();
     for (entry e : all_) {
@@ -80,12 +81,15 @@ class block_balance {
       e.among = e.ranks == 1 && (e.region || is_alone(e, more)) ? all_ranks_ : e.ranks;
       if (e.among > e.ranks) e.others_ns = longest_.who == explain::thread_of_rank{e.rank, e.thread} ? second_.ns : longest_.ns;
       const bool code = (e.region || e.unmarked) && e.phase != e.block;  // neither start-up nor time inside MPI can be balanced
-      if (code && e.among > 1 && excess(e) > 0) found.push_back(e);
+      if (code && e.among > 1 && (excess(e) > 0 || e.block == guilty)) found.push_back(e);
     }
     small_stable_sort(found, [](const entry& a, const entry& b) {
       return excess(a) != excess(b) ? excess(a) > excess(b) : a.block < b.block;
     });
     std::size_t kept = 0;
+    entry about;
+    for (const entry& e : found)
+      if (e.block == guilty) about = e;
     for (entry& e : found) {
       if (e.pieces > 1) e.piece = most_uneven(e);
       if (is_even_in_phase(e)) continue;
@@ -109,6 +113,10 @@ class block_balance {
       if (kept == most) break;
     }
     found.resize(kept);
+    if (about.among > 1 && !base::any_of(found, [&about](const entry& e) { return e.piece == about.block; })) {
+      if (kept == most) found.pop_back();
+      found.push_back(about);
+    }
     return found;
   }
   /// Unmarked pieces whose rank computes no longer than the others from the operation of all ranks ahead of them to the next one,

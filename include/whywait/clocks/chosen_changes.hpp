@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_CLOCKS_CHOSEN_CHANGES_HPP
 #define WHYWAIT_CLOCKS_CHOSEN_CHANGES_HPP
 
+#include <whywait/base/packet.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/sorting.hpp>
 #include <whywait/base/vector.hpp>
@@ -8,6 +9,7 @@
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/merging.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -73,6 +75,22 @@ inline base::pod_vector<explain::earlier_send> sends_to_move(const base::vector<
   return sends;
 }
 
+/// The code that holds up most of the waits for progress of each kind, longest first: it is predicted what it saves if the late ranks
+/// called MPI all through it.
+inline base::pod_vector<core::stable_key> code_to_poll_in(const base::vector<explain::merged_class>& classes) {
+  constexpr std::size_t most = 8;
+  base::vector<key_time> all;
+  for (const explain::merged_class& c : classes) {
+    if (c.sum.why != explain::pattern::wait_for_progress) continue;
+    for (const explain::residual_term& t : c.sum.residual)
+      if (t.within == 0 && 4 * t.total_ns > c.sum.wait_ns) all.emplace_back(t.block, t.total_ns);
+  }
+  add_up(all);
+  base::pod_vector<core::stable_key> code;
+  for (std::size_t i = 0; i != all.size() && i != most; ++i) code.push_back(all[i].first);
+  return code;
+}
+
 /// The call site of the barrier for which it is predicted what removing it saves: the one in which the ranks wait longest, if that
 /// is at least a twentieth of the waiting; otherwise 0.
 inline core::stable_key barrier_to_remove(const base::vector<explain::merged_class>& classes) {
@@ -115,13 +133,22 @@ struct thread_group {
 
 /// The call sites of the two threads, or groups of ranks, that wait longest for each other to hand something on, the shorter wait
 /// first: it is predicted what it saves if none waits in one of them, the one that saves more, because behind a probe its receive
-/// would wait. Each is at least a twentieth of the waiting, and hardly another thread is in either.
+/// would wait. Each is at least a twentieth of the waiting, and hardly another thread is in either. The waiting one has
+/// hardly run anything since both met last: what both run at the same time is uneven instead, as between two barriers.
 inline explain::turn_taking turns_to_end(const base::vector<explain::merged_class>& classes) {
   constexpr std::size_t most = 32;  // directions that are compared
   struct direction {
     core::stable_key site;
     std::uint64_t waiter, causer;  // names of groups
     std::int64_t ns;
+  };
+  const auto runs_beside = [](const explain::explanation& e) {
+    std::int64_t waiter_ns = 0, causer_ns = 0;
+    for (const explain::residual_term& t : e.residual) {
+      waiter_ns += t.waiter_ns;
+      causer_ns += t.causer_ns;
+    }
+    return 4 * waiter_ns > causer_ns;
   };
   base::vector<direction> all;
   base::vector<key_time> sites;  // with the waits of all threads
@@ -133,7 +160,7 @@ inline explain::turn_taking turns_to_end(const base::vector<explain::merged_clas
       continue;
     sites.emplace_back(c.sum.operation, c.sum.wait_ns);
     const thread_group waiter = group_of(c.sum.waiters), causer = group_of(c.sum.causers);
-    if (waiter.bits == 0 || causer.bits == 0 || (waiter.bits & causer.bits) != 0) continue;
+    if (waiter.bits == 0 || causer.bits == 0 || (waiter.bits & causer.bits) != 0 || runs_beside(c.sum)) continue;
     all.push_back({c.sum.operation, waiter.name, causer.name, c.sum.wait_ns});
   }
   add_up(sites);
@@ -164,6 +191,77 @@ inline explain::turn_taking turns_to_end(const base::vector<explain::merged_clas
   }
   return turns;
 }
+
+/// The changes other than balancing of which the clocks are asked what they save. Chosen on rank 0; each rank reads the questions, which
+/// are the last ones before those about balanced blocks.
+class chosen_changes {
+ public:
+  void choose(const base::vector<explain::merged_class>& classes) {
+    code_ = code_to_poll_in(classes);
+    sends_ = sends_to_move(classes);
+    barrier_ = barrier_to_remove(classes);
+    locks_ = locks_to_remove(classes);
+    turns_ = turns_to_end(classes);
+  }
+  void write(base::packet& out) const {
+    put_all(out, code_);
+    put_all(out, sends_);
+    put(out, barrier_);
+    put_all(out, locks_);
+    put(out, turns_);
+  }
+  void read(base::packet_reader& in) {
+    get_all(in, code_);
+    get_all(in, sends_);
+    barrier_ = in.get<core::stable_key>();
+    get_all(in, locks_);
+    turns_ = in.get<explain::turn_taking>();
+  }
+
+  void add_questions(base::vector<explain::what_if>& all) const {
+    for (const core::stable_key code : code_) add(all, {code, 1.0, -1, true, false, true}, code == code_[0]);
+    for (std::size_t i = 0; i != sends_.size(); ++i) {
+      const bool first = i == 0 || sends_[i].group != sends_[i - 1].group;
+      if (first || sends_[i].block != sends_[i - 1].block) add(all, {sends_[i].block, 1.0, -1, true}, first);
+    }
+    if (barrier_ != 0) add(all, without(barrier_));
+    for (const core::stable_key lock : locks_) add(all, without(lock), lock == locks_[0]);
+    for (const core::stable_key turn : {turns_.one, turns_.other})
+      if (turn != 0) add(all, without(turn));
+  }
+
+  /// On the rank that chose: sets the answers in `result`. `saved_ns`: by question. `after`: the number of the question that follows.
+  /// Returns the number of the first one.
+  std::size_t answer(explain::outcome& result, const base::pod_vector<std::int64_t>& saved_ns, std::size_t after) {
+    if (turns_.one != 0) {
+      after -= 2;
+      result.turns = {turns_.one, turns_.other, std::max(saved_ns[after], saved_ns[after + 1])};
+    }
+    if (!locks_.empty()) result.no_locks = {locks_[0], saved_ns[--after]};
+    if (barrier_ != 0) result.removal = {barrier_, saved_ns[--after]};
+    for (std::size_t i = sends_.size(); i-- != 0;) {
+      if (i + 1 == sends_.size() || sends_[i].group != sends_[i + 1].group) --after;
+      sends_[i].saving_ns = saved_ns[after];
+    }
+    for (const explain::earlier_send& s : sends_) result.earlier_sends.push_back(s);
+    explain::sort_by_saving(result.earlier_sends);
+    if (!code_.empty()) result.polls = {code_[0], saved_ns[--after]};
+    return after;
+  }
+
+ private:
+  static explain::change without(core::stable_key site) { return {explain::call_key(site), 1.0, -1, false, true}; }
+  [[gnu::noinline]] static void add(base::vector<explain::what_if>& all, const explain::change& c, bool fresh = true) {
+    if (fresh) all.emplace_back();
+    all.back().changes.push_back(c);
+  }
+
+  base::pod_vector<core::stable_key> code_;
+  base::pod_vector<explain::earlier_send> sends_;  // one question for each group
+  core::stable_key barrier_ = 0;
+  base::pod_vector<core::stable_key> locks_;
+  explain::turn_taking turns_;
+};
 
 }  // namespace clocks
 }  // namespace v0

@@ -33,7 +33,8 @@ class clock_plan {
           all.push_back({1 - c.factor, static_cast<std::uint32_t>(clock), none, -1});
           continue;
         }
-        if (c.sends_first) moving_.push_back(static_cast<std::uint32_t>(clock));
+        if (c.sends_first && (moving_.empty() || moving_.back() != clock)) moving_.push_back(static_cast<std::uint32_t>(clock));
+        if (c.polls && (polling_.empty() || polling_.back() != clock)) polling_.push_back(static_cast<std::uint32_t>(clock));
         const auto fresh = static_cast<std::uint32_t>(asked_.size());
         const std::uint32_t number = numbers_.intern(c.block, fresh);
         const auto changed =
@@ -58,6 +59,8 @@ class clock_plan {
   static constexpr std::uint32_t removes_bit = 0x40000000u;
   /// The clocks that move sends.
   const base::pod_vector<std::uint32_t>& moving() const noexcept { return moving_; }
+  /// Those of them that also let others go on before a call that completes requests.
+  const base::pod_vector<std::uint32_t>& polling() const noexcept { return polling_; }
 
   std::size_t clocks() const noexcept { return clocks_; }
   /// Whether a clock is a question that leaves the network as it is.
@@ -110,7 +113,7 @@ class clock_plan {
   std::size_t clocks_;
   std::uint64_t changes_calls_;  ///< by clock: compensation, and questions about the network
   base::vector<saving> network_, node_network_, files_, asked_;
-  base::pod_vector<std::uint32_t> moving_;
+  base::pod_vector<std::uint32_t> moving_, polling_;
   base::key_map numbers_;  ///< the first saving in asked_ of each block
 };
 

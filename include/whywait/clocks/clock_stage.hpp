@@ -84,13 +84,13 @@ class clock_stage final : public explain::rank_clocks {
   /// On rank 0: chooses the blocks to predict savings for: those that explain most, then half as many others of its own path, and at
   /// most `most_balanced` to balance. With options::maps it also guesses for which of them further speeds will be predicted.
   base::packet choose_blocks(const block_balance& balance, std::size_t most_balanced) {
-    balances_ = balance.candidates(most_balanced);
-    even_ = balance.even_in_phase(balances_);
     base::vector<key_time> blocks;
     for (const explain::merged_class& c : merging_->merged_classes())
       for (const explain::residual_term& t : c.sum.residual)
         if (t.within == 0 && t.total_ns > 0) blocks.emplace_back(t.block, t.total_ns);
     add_up(blocks);
+    balances_ = balance.candidates(most_balanced, blocks.empty() ? 0 : blocks[0].first);
+    even_ = balance.even_in_phase(balances_);
     blocks.resize(std::min(blocks.size(), settings_->savings));
     base::pod_vector<explain::block_time> path = critical_path::joined(path_.path);
     small_stable_sort(path, [](const explain::block_time& a, const explain::block_time& b) {
@@ -104,13 +104,8 @@ class clock_stage final : public explain::rank_clocks {
     put_all(out, balances_);
     put(out, static_cast<std::uint64_t>(blocks.size()));
     for (const auto& b : blocks) put(out, b.first);
-    sends_ = sends_to_move(merging_->merged_classes());
-    put_all(out, sends_);
-    put(out, barrier_ = barrier_to_remove(merging_->merged_classes()));
-    locks_ = locks_to_remove(merging_->merged_classes());
-    put_all(out, locks_);
-    turns_ = turns_to_end(merging_->merged_classes());
-    for (const core::stable_key turn : {turns_.one, turns_.other}) put(out, turn);
+    changes_.choose(merging_->merged_classes());
+    changes_.write(out);
     if (!settings_->maps) return out;
     const base::packet guess = guess_further_speeds(path, blocks);
     out.insert(out.end(), guess.begin(), guess.end());
@@ -166,23 +161,9 @@ class clock_stage final : public explain::rank_clocks {
     }
     for (const explain::what_if& asked : settings.questions) all.push_back(asked);
     for (auto blocks = in.get<std::uint64_t>(); blocks != 0; --blocks) add(all, {in.get<core::stable_key>(), 0.5});
-    base::pod_vector<explain::earlier_send> sends;
-    get_all(in, sends);
-    for (std::size_t i = 0; i != sends.size(); ++i) {
-      const explain::change first{sends[i].block, 1.0, -1, true};
-      if (i == 0 || sends[i].group != sends[i - 1].group) add(all, first);
-      else if (sends[i].block != sends[i - 1].block) all.back().changes.push_back(first);
-    }
-    if (const auto barrier = in.get<core::stable_key>()) add(all, {explain::call_key(barrier), 1.0, -1, false, true});
-    base::pod_vector<core::stable_key> locks;
-    get_all(in, locks);
-    for (const core::stable_key& lock : locks) {
-      const explain::change never{explain::call_key(lock), 1.0, -1, false, true};
-      if (&lock == locks.data()) add(all, never);
-      else all.back().changes.push_back(never);
-    }
-    for (int i = 0; i != 2; ++i)
-      if (const auto turn = in.get<core::stable_key>()) add(all, {explain::call_key(turn), 1.0, -1, false, true});
+    chosen_changes changes;
+    changes.read(in);
+    changes.add_questions(all);
     for (std::size_t i = 0; i != balances_.size(); ++i) add(all, {balances_[i].block, 1.0, static_cast<std::int32_t>(i)});
     return all;
   }
@@ -275,31 +256,14 @@ class clock_stage final : public explain::rank_clocks {
       // the others' share of a block that they do not run yet
       if (b.among > b.ranks) b.saving_ns = std::min(b.saving_ns, total_ns_ - b.others_ns - block_balance::mean_ns(b));
       else b.moves = b.reused || (evened_ns > 0 && 5 * evened_ns > 7 * b.saving_ns);
+      b.evened_ns = b.among > b.ranks ? 0 : evened_ns;
     }
     for (const explain::balance_answer& b : even_)
       if (100 * b.most_ns > total_ns_) result.balances.push_back(b);
-    base::small_stable_sort(result.balances, [](const explain::balance_answer& a, const explain::balance_answer& b) {
-      return a.saving_ns > b.saving_ns;
-    });
-    std::size_t moved = balanced;
-    if (turns_.one != 0) {
-      moved -= 2;
-      result.turns = {turns_.one, turns_.other, total_ns_ - std::min(ends_[moved], ends_[moved + 1])};
-    }
-    if (!locks_.empty()) {
-      --moved;
-      result.no_locks = {locks_[0], total_ns_ - ends_[moved]};
-    }
-    if (barrier_ != 0) {
-      --moved;
-      result.removal = {barrier_, total_ns_ - ends_[moved]};
-    }
-    for (std::size_t i = sends_.size(); i-- != 0;) {
-      if (i + 1 == sends_.size() || sends_[i].group != sends_[i + 1].group) --moved;
-      sends_[i].saving_ns = total_ns_ - ends_[moved];
-    }
-    for (const explain::earlier_send& s : sends_) result.earlier_sends.push_back(s);
-    explain::sort_by_saving(result.earlier_sends);
+    base::small_stable_sort(result.balances, &explain::balance_answer::saves_more);
+    base::pod_vector<std::int64_t> saved_ns;
+    for (const std::int64_t end_ns : ends_) saved_ns.push_back(total_ns_ - end_ns);
+    const std::size_t moved = changes_.answer(result, saved_ns, balanced);
     for (std::size_t q = ideal_.count(); q < moved; ++q) {
       if (q < ideal_.count() + settings_->questions.size()) {
         result.answers.push_back({(*questions_)[q], ends_[q], total_ns_ - ends_[q]});
@@ -380,10 +344,7 @@ class clock_stage final : public explain::rank_clocks {
   joined_code::time_by_location own_;  ///< what each location did itself, by block, until join_code
   base::pod_vector<unmarked_piece> pieces_;
   joined_code joined_;
-  base::pod_vector<explain::earlier_send> sends_;  ///< on rank 0: the questions before those, one for each group
-  core::stable_key barrier_ = 0;  ///< on rank 0: the call site of the question after those, or 0
-  base::pod_vector<core::stable_key> locks_;  ///< on rank 0: the call sites of the question after that; empty: none
-  explain::turn_taking turns_;  ///< on rank 0: of the question after that
+  chosen_changes changes_;  ///< on rank 0: the questions before those about balanced blocks
   base::pod_vector<explain::balance_answer> balances_, even_;  ///< the last questions; of block_balance::even_in_phase
   balanced_time balanced_;
   slow_ranks slow_;

@@ -22,13 +22,15 @@ constexpr core::stable_key node_network_key() noexcept { return core::combine(2,
 /// One change of a hypothetical run: `block` takes `factor` times as long (0.5: twice as fast, 0: no time). With `balanced`
 /// all threads that run it take equally long in it instead, in each part of the run. With
 /// `sends_first` nothing takes another time, but messages are sent before the work in `block` that their sender did since it
-/// last received anything. With `removed` no rank waits in the call that `block` is.
+/// last received anything; with `polls` as well, calls that complete requests let others go on as if MPI were called all through that
+/// work. With `removed` no rank waits in the call that `block` is.
 struct change {
   core::stable_key block = 0;  ///< key of a region, step or derived block, or network_key()
   double factor = 1.0;
   std::int32_t balanced = -1;  ///< number of the question among those about balanced blocks; -1: none
   bool sends_first = false;
   bool removed = false;
+  bool polls = false;
 };
 
 /// A hypothetical run with all these changes.
@@ -40,7 +42,7 @@ struct what_if {
 /// (wildcards, dynamic scheduling) or if the network is shared.
 struct what_if_answer {
   what_if question;
-  std::int64_t total_ns = 0;   ///< time of the hypothetical run
+  std::int64_t total_ns = 0;  ///< time of the hypothetical run
   std::int64_t saving_ns = 0;  ///< time of the run without changes minus total_ns
 };
 
@@ -57,11 +59,11 @@ struct balance_answer {
       0;  ///< unmarked_key(), a key of unmarked code between two functions after or before a call, or a block
   core::stable_key piece = 0;  ///< the block, or of those that it joins the one of which that rank has most above the mean
   core::stable_key first = 0, second = 0;  ///< call sites around a single piece of unmarked code
-  core::stable_key joined = 0;             ///< key of all code between the same functions as that piece; 0: not known
+  core::stable_key joined = 0;  ///< key of all code between the same functions as that piece; 0: not known
   std::int64_t phase_ns = 0;  ///< time of that thread in all code of the phase of the piece
   core::stable_key phase = 0;  ///< key of all code of its phase (explain::joined_by)
   std::int32_t rank = 0, thread = 0;  ///< the thread that spends most time in it
-  std::int32_t ranks = 0;      ///< number of threads that run it: with one thread each, of ranks
+  std::int32_t ranks = 0;  ///< number of threads that run it: with one thread each, of ranks
   std::int32_t among = 0;  ///< those that share it once balanced: that run it, or all ranks of the run if surely only one does
   std::int32_t pieces = 1;  ///< number of blocks of that thread that it joins
   bool unmarked = false;  ///< code outside any region
@@ -85,7 +87,14 @@ struct balance_answer {
   std::int32_t hardly_ranks = 0;  ///< of `ranks`, threads that run it for less than a twentieth of `most_ns`
   std::int64_t hardly_ns = 0;  ///< their time in it
   std::int64_t others_ns = 0;  ///< if one thread runs it: the most that another one computes
+  std::int64_t evened_ns = 0;  ///< the same if it takes all threads equally long in each part of the run: more where it moves
   std::int64_t saving_ns = 0;  ///< wall time: the run would be shorter by this
+
+  /// The order of answers: by saving, but one piece of code before all code around a call that saves hardly more.
+  static bool saves_more(const balance_answer& a, const balance_answer& b) noexcept { return a.order_ns() > b.order_ns(); }
+
+ private:
+  std::int64_t order_ns() const noexcept { return after || before ? saving_ns - saving_ns / 20 : saving_ns; }
 };
 
 /// What it would save to send messages before the work in a block that comes ahead of their sends. All sends move together;

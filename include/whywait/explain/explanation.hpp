@@ -341,9 +341,11 @@ struct outcome {
   base::vector<critical_block> critical_path;  ///< largest first
   delay_costs costs;
   base::vector<what_if_answer> answers;  ///< to options::questions
-  base::vector<balance_answer> balances;  ///< blocks with the largest imbalance, largest saving first
+  base::vector<balance_answer> balances;  ///< blocks with the largest imbalance, in the order of `saves_more`
   base::vector<earlier_send> earlier_sends;  ///< largest saving first
   removed_call removal;  ///< of the barrier that ranks wait longest in
+  removed_call
+      polls;  ///< of waits for progress, if ranks called MPI in the code that holds it up (`site`: that which does longest)
   removed_call no_locks;  ///< of all waits for locks; `site`: one of them
   turn_taking turns;  ///< of the two threads that wait longest for each other
   base::vector<what_if_answer> savings;  ///< the most costly blocks twice as fast, largest saving first

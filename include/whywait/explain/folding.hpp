@@ -139,7 +139,7 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
   auto& [waits, meanings, locations, records, waiting_ns, paused_ns, location_ns, longest_ns, clock_violations, unmatched,
          fault_ns, progress, total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends,
-         removal, no_locks, turns, savings, factors, maps] = run;
+         removal, polls, no_locks, turns, savings, factors, maps] = run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
   locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
@@ -185,9 +185,10 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
         a.visits += b.visits;
         a.most_ns += b.most_ns;
         a.sum_ns += b.sum_ns;
+        a.evened_ns += b.evened_ns;
         a.saving_ns += b.saving_ns;
       });
-  base::small_stable_sort(balances, [](const balance_answer& a, const balance_answer& b) { return a.saving_ns > b.saving_ns; });
+  base::small_stable_sort(balances, &balance_answer::saves_more);
   add_by(
       earlier_sends, epoch.earlier_sends, [](const earlier_send& s) { return core::combine(s.block, s.send); },
       [](earlier_send& a, const earlier_send& b) {
@@ -198,8 +199,10 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   // The same barrier in all epochs, or that of one epoch: a lower bound.
   if (removal.site == epoch.removal.site) removal.saving_ns += epoch.removal.saving_ns;
   else if (removal.saving_ns < epoch.removal.saving_ns) removal = epoch.removal;
-  if (no_locks.site == 0) no_locks.site = epoch.no_locks.site;
-  no_locks.saving_ns += epoch.no_locks.saving_ns;
+  for (const auto& [all, more] : {std::pair(&no_locks, &epoch.no_locks), std::pair(&polls, &epoch.polls)}) {
+    if (all->site == 0) all->site = more->site;
+    all->saving_ns += more->saving_ns;
+  }
   if (turns.one == epoch.turns.one && turns.other == epoch.turns.other) turns.saving_ns += epoch.turns.saving_ns;
   else if (turns.saving_ns < epoch.turns.saving_ns) turns = epoch.turns;
   // A block without a question in one epoch counts as no saving there, so the sum is a lower bound.

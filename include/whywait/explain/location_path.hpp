@@ -253,9 +253,10 @@ class location_path {
   void expect_stretch() {
     if (expected_) return;
     expected_ = true;
-    const auto expect = [this](std::uint32_t block, std::int64_t visits, std::int64_t, std::int64_t) {
+    const auto add = [this](std::uint32_t block, std::int64_t visits, std::int64_t, std::int64_t) {
       own_.expect(block, visits);
     };
+    const location_steps::spend_call expect(add);
     if (inside_) steps_.end_record(stretch_, expect);
     while (stretch_.next < steps_.size()) {
       steps_.begin_record(stretch_, expect);

@@ -10,6 +10,7 @@
 #include <whywait/explain/blocks.hpp>
 #include <whywait/explain/code_readings.hpp>
 #include <whywait/explain/history.hpp>
+#include <whywait/explain/transport_calls.hpp>
 #include <whywait/explain/walk.hpp>
 
 #include <algorithm>
@@ -53,6 +54,9 @@ class location_steps {
 
   std::uint64_t size() const noexcept { return records_.size(); }
   const core::sync_record& operator[](std::uint64_t record) const noexcept { return records_[record]; }
+
+  /// Enters a block: number, visits, ns and work. For all passes but that which explains, so that these functions exist twice.
+  using spend_call = borrowed<void(std::uint32_t, std::int64_t, std::int64_t, std::int64_t)>;
 
   /// Goes to the beginning of the next record: calls spend(block, visits, ns, work) for everything before it.
   template <class Spend>
@@ -162,7 +166,7 @@ class location_steps {
     return number;
   }
 
-  std::uint32_t call_block(std::uint32_t site) {
+  [[gnu::noinline]] std::uint32_t call_block(std::uint32_t site) {
     if (site >= call_blocks_.size()) return blocks_->call(0);
     std::uint32_t& number = call_blocks_[site];
     if (number == base::key_map::none) number = blocks_->call(here_->call_sites[site]);

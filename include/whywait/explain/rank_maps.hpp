@@ -162,12 +162,13 @@ class rank_maps {
       location_steps::place at{location_walk(*rank_), rank_->begin_ns};
       bool counts = here.whole;  // a further thread counts from its first call on
       bool absent = false;  // before it began there was no thread
-      const auto enter = [&](std::uint32_t block, std::int64_t, std::int64_t ns, std::int64_t) {
+      const auto add_code = [&](std::uint32_t block, std::int64_t, std::int64_t ns, std::int64_t) {
         if (counts && ns > 0) code(block, at.now_ns - origin_ns_, ns);
       };
-      const auto inside = [&](std::uint32_t, std::int64_t, std::int64_t ns, std::int64_t) {
+      const auto add_call = [&](std::uint32_t, std::int64_t, std::int64_t ns, std::int64_t) {
         if (ns > 0 && !absent) call(at.now_ns - origin_ns_, at.now_ns + ns - origin_ns_);
       };
+      const location_steps::spend_call enter(add_code), inside(add_call);
       for (std::uint64_t i = 0; i != steps.size(); ++i) {
         absent = steps[i].call == core::mpi_call::thread_begin;
         steps.begin_record(at, enter);

@@ -148,8 +148,10 @@ inline const char* instead_words(objection o) noexcept {
     case objection::other_worlds: return ": ranks wait for processes of another world, not for each other.";
     case objection::files: return ": the ranks hardly wait for each other, but for files.";
     case objection::asleep:
-      return base::ranks_are_threads() ? ": the threads hardly wait for each other, but sleep or yield the processor."
-                                       : ": the ranks hardly wait for each other, but sleep or wait for something outside MPI.";
+      return base::ranks_are_threads()
+                 ? ": the threads hardly wait for each other, but sleep or yield the processor; one that looks now and then "
+                   "whether others are done can wait for them instead."
+                 : ": the ranks hardly wait for each other, but sleep or wait for something outside MPI.";
     case objection::outside: return ": the threads hardly wait for each other, but for something else.";
     case objection::too_often: return ": each wait is short, but there are many of them.";
     case objection::efficiency:

@@ -134,6 +134,7 @@ inline bool rule_replaces(const explain::balance_answer& b, const explain::outco
                           double in_turn = 0) {
   const auto replaces = [&](const rules::finding& f) {
     if (f.verdict.empty() || !f.matters || f.of_pattern) return false;
+    if (b.evened_ns > 0 && top_block(f, found) == b.piece) return 2 * f.saving >= in_turn;
     if (in_turn > 0) return is_in_turn(f) && far_from * f.saving >= in_turn;
     if (f.problem == "single_work" || f.problem == "large_tasks") return explains(b.piece, f, found);
     if (f.saving < base::seconds_of(b.saving_ns) * (yields_to_one(f) && !b.moves ? far_from : 1)) return false;
@@ -174,13 +175,6 @@ inline bool holds_window(const verdict_entry& v, const explain::outcome& found) 
   return false;
 }
 
-/// What the run saves if a block takes half the time; 0: it is not known.
-inline std::int64_t saved_by_half(core::stable_key block, const explain::outcome& found) noexcept {
-  for (const explain::what_if_answer& a : found.savings)
-    if (a.question.changes.size() == 1 && a.question.changes[0].block == block) return a.saving_ns;
-  return 0;
-}
-
 /// Whether unmarked code is that of a task, or begins after some: which thread runs it is chance.
 inline bool is_of_task(const verdict_entry& v) {
   return v.kind == "between" && (v.where.call == "end of omp task" || (v.from && v.from->call == "omp taskwait"));
@@ -196,7 +190,7 @@ inline std::int64_t most_divided_ns(const explain::outcome& found, const rules::
 /// The answers about balanced blocks, largest saving first. Where a rank deals the visits of a block to the ranks that ask first,
 /// another run would deal them in another way, and the clocks do not answer: then the saving is what the rank has above the
 /// mean. Of such code, and of code that is divided among all ranks, it is at most what the ranks wait: their work remains. No answer
-/// saves more than the processors were idle. `dealt`: answers to the first rank that asked.
+/// saves more than the processors were idle. What takes longer now on one rank, now on another, saves `evened_ns`, else 0. `dealt`: answers to the first rank that asked.
 inline base::vector<explain::balance_answer> balances_of(const explain::outcome& found, const rules::evaluation& said,
                                                          std::int64_t dealt) {
   base::vector<explain::balance_answer> all = found.balances;
@@ -211,9 +205,10 @@ inline base::vector<explain::balance_answer> balances_of(const explain::outcome&
     b.saving_ns = std::min(b.saving_ns, said.most_divided_ns);
     if (!b.even && is_dealt(b, dealt)) b.saving_ns = std::min(b.most_ns - b.sum_ns / b.among, most_ns);
     else if (b.among > b.ranks && !base::ranks_are_threads()) b.saving_ns = std::min(b.saving_ns, most_ns);
+    if (base::ranks_are_threads() || b.even || b.evened_ns < 2 * b.saving_ns) b.evened_ns = 0;
+    if (b.evened_ns > 0) b.saving_ns = std::min(b.evened_ns, most_ns);
   }
-  base::small_stable_sort(
-      all, [](const explain::balance_answer& a, const explain::balance_answer& b) { return a.saving_ns > b.saving_ns; });
+  base::small_stable_sort(all, &explain::balance_answer::saves_more);
   return all;
 }
 
@@ -283,8 +278,11 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
     };
     const bool again = base::any_of(all, same);
     if (again && !divided) continue;
-    v.ratio = divided ? 0 : slow_ratio(b);
-    if ((v.ratio > 0 && v.ratio < (is_dealt(b, dealt) ? far_from : least_ratio)) || rule_replaces(b, found, said)) continue;
+    const bool alternates = b.evened_ns > 0;
+    v.ratio = divided || alternates ? 0 : slow_ratio(b);
+    if ((v.ratio > 0 && v.ratio < (is_dealt(b, dealt) ? far_from : least_ratio)) ||
+        rule_replaces(b, found, said, alternates ? saving : 0))
+      continue;
     // Threads take the work as they come: no thread is slow. Where others wait for it longer than for one slow thread, the slow one
     // changes, and each wait is shared by all once the work is even.
     const bool by_threads = further_threads(b) != 0 && !base::ranks_are_threads();
@@ -293,19 +291,22 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                                         base::seconds_of(said.most_divided_ns)})
                             : 0;
     const bool far = even > (whole ? 2 : 1.4) * saving;
-    const bool in_turn = base::ranks_are_threads() && (b.moves || far), ranks_in_turn = !base::ranks_are_threads() && far;
+    const bool in_turn = alternates || (base::ranks_are_threads() && (b.moves || far));
+    const bool ranks_in_turn = !base::ranks_are_threads() && far && !alternates;
     if (saving < error || (!divided && saving < rules::processor_noise::least_effect(said.noise.of(b.rank), run))) {
       drowned = true;
       continue;
     }
     if (ranks_in_turn && rule_replaces(b, found, said, even)) continue;
-    const bool nearly_all = v.ratio <= 0 || v.ratio >= 20;
-    if ((b.after || b.before) && !computes_more(b, said)) continue;
+    if ((b.after || b.before) && !alternates && !computes_more(b, said)) continue;
     v.saving_seconds = (in_turn && !b.moves) || ranks_in_turn ? even : saving;
     const bool progress = rules::delays_progress(b.piece, found);
     const rules::evaluation::most_code* const of_most = said.most_in(b.piece);
-    v.predicted = !by_item && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) && !(progress && divided) &&
-                  !(of_most != nullptr && of_most->sleeps) && v.saving_seconds <= saving;
+    // A thread that sleeps and holds up none, perhaps to look now and then whether others are done, has no work to divide.
+    const bool idles = divided && base::ranks_are_threads() && of_most != nullptr && of_most->sleeps;
+    if (idles && base::seconds_of(waited_for(b.piece, whole, by_threads, found)) < saving / 4) continue;
+    v.predicted = !by_item && !alternates && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) &&
+                  !(progress && divided) && !(of_most != nullptr && of_most->sleeps) && v.saving_seconds <= saving;
     v.excess_seconds = base::seconds_of(std::min(b.most_ns - b.sum_ns / b.among, said.most_divided_ns));
     // Which of several pieces of code get more work is not known: perhaps others than those that hold up messages.
     const bool by_choice = b.pieces > 1 && !divided && 4 * saving < 3 * v.excess_seconds;
@@ -318,7 +319,6 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
                              : b.pieces > 1 ? "unmarked code, above all " + between_text(v)
                                             : "the code " + between_text(v);
     if (of_most != nullptr) v.asleep = of_most->asleep;
-    const bool one_other = other_threads(b) == 1;
     if (by_item) {
       v.claim = base::joined({divided ? "only " : "", base::rank_text(v.rank, v.thread),
                               divided ? " runs " : " spends most time in ", whole ? "the code " + between_text(v) : name,
@@ -327,21 +327,21 @@ inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, con
       v.claim = base::joined(
           {"only ", base::rank_text(v.rank, v.thread), " runs ", name, ": dividing it among all ", base::rank_nouns()});
     } else if (in_turn) {
-      v.claim = base::joined({"now one thread, now another takes longer in ", name, ": evening that out"});
+      v.claim = base::joined({"now one ", base::rank_noun(), ", now another takes longer in ", name, ": evening that out"});
     } else if (ranks_in_turn) {
       const char* const when =
           b.several || b.slow_ranks > 1 ? " longer now and then in " : " longer at times, others at other times, in ";
       v.claim = base::joined({slow_words(b, "takes", "take"), when, name, ": evening that out"});
-    } else if (nearly_all) {
+    } else if (v.ratio <= 0 || v.ratio >= 20) {
       v.claim = base::joined({slow_words(b, "does", "do"), " nearly all of ", name, ": balancing it"});
     } else {
       v.claim = base::joined({slow_words(b, "takes", "take"), " ", base::fixed(v.ratio, v.ratio < 10 ? 1 : 0),
-                              " times as long as the ", one_other ? "other in " : "others in ", name,
+                              " times as long as the ", other_threads(b) == 1 ? "other in " : "others in ", name,
                               by_threads ? ": balancing it over all ranks' threads" : ": balancing it"});
     }
     const auto same_claim = [&v](const verdict_entry& x) { return x.claim == v.claim; };
     if (!again) {
-      if (!base::any_of(moving, same_claim)) (in_turn ? moving : all).push_back(std::move(v));
+      if (!base::any_of(moving, same_claim)) (in_turn && !alternates ? moving : all).push_back(std::move(v));
       continue;
     }
     for (verdict_entry& x : all) {  // code that the compiler has in several places, such as an inlined function

@@ -21,6 +21,11 @@ namespace rules {
 
 namespace detail {
 
+/// How much longer a visit takes on the late side, in seconds.
+inline double each(const explain::residual_term& t) noexcept {
+  return 2e-9 * static_cast<double>(t.speed_ns) / std::max(1.0, static_cast<double>(t.causer_visits + t.waiter_visits));
+}
+
 /// The untimed step inside a block that the late side ran far more often, such as a branch, in all lines; empty: none.
 inline std::string branch_in(const explain::residual_term& block, const base::pod_vector<const explain::residual_term*>& terms,
                              const base::vector<std::string>& names) {

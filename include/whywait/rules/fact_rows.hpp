@@ -134,9 +134,6 @@ class fact_maker {
     const std::uint32_t at = balanced_.find(top.block);
     return at != base::key_map::none ? &found_.balances[at] : nullptr;
   }
-  static double each(const explain::residual_term& t) noexcept {
-    return 2 * seconds(t.speed_ns) / std::max(1.0, static_cast<double>(t.causer_visits + t.waiter_visits));
-  }
 
   void wait(std::size_t index) {
     const explain::explanation& e = found_.waits[index];
@@ -245,21 +242,22 @@ class fact_maker {
       most_waited -= core::nearest(static_cast<double>(most_waited) * ratio(e.unexplained_ns, e.wait_ns));
     if (most_waited > 0) avoidable = std::min(avoidable, most_waited);
     if (used > 0 && !any_code && !found_.critical_path.empty()) avoidable = std::min(avoidable, on_path);
-    const std::int64_t woken_ns = path_.ns(explain::call_key(e.operation));
-    if (locked) avoidable = std::min(avoidable, bounds_.without_locks() + woken_ns + bounds_.by_sharing(terms, kinds));
+    const std::int64_t shared_ns = path_.ns(explain::call_key(e.operation)) + bounds_.by_sharing(terms, kinds);
+    if (locked) avoidable = std::min(avoidable, bounds_.without_locks() + shared_ns);
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
     if (used > 0 && (e.why == explain::pattern::join || within_ranks(e.why))) avoidable = std::min(avoidable, by_speed);
     if (locked) balanced_ns = 0;  // others cannot run it at the same time
     if (shapes_.of_service(e, found_.longest_ns)) avoidable = balanced_ns = 0;
     const bool handed_on = !terms.empty() && 2 * terms[0]->inherited_ns > terms[0]->total_ns;
     const bool marked_wait = used > 0 && kinds[0] == std::string_view("waiting");  // which cannot be shared out
-    if (used > 0 && bounds_.spreads_work(e.why) && !handed_on && !marked_wait)
-      avoidable = std::min(avoidable, bounds_.by_balance());
+    const bool divides = used > 0 && bounds_.spreads_work(e.why);
+    if (divides && !handed_on && !marked_wait) avoidable = std::min(avoidable, bounds_.by_balance());
     // Evened out, the block makes another rank late by 1 % of the run or more, which has more of other code.
-    const explain::balance_answer* const evened = used > 0 && bounds_.spreads_work(e.why) ? balance_of(*terms[0]) : nullptr;
+    const explain::balance_answer* const evened = divides ? balance_of(*terms[0]) : nullptr;
     if (evened != nullptr && 100 * evened->saving_ns < -found_.longest_ns) avoidable = balanced_ns;
     const std::int64_t shorter = std::max(avoidable, balanced_ns), reordered = std::min(avoidable, bounds_.by_any_order());
-    w.time("shorter", shorter).time("reordered", reordered).time("balanced", balanced_ns);
+    const std::int64_t polled = found_.polls.site != 0 ? std::max<std::int64_t>(0, found_.polls.saving_ns) : reordered;
+    w.time("shorter", shorter).time("reordered", reordered).time("polled", polled).time("balanced", balanced_ns);
     w.set("only_divided", 2 * reordered < shorter).time("most_divided", bounds_.by_division());
     avoidable = std::max(std::min(avoidable, bounds_.by_order(e.why)), balanced_ns);
     w.time("most_even", bounds_.by_balance() != INT64_MAX ? bounds_.by_balance() : 0);
@@ -275,8 +273,8 @@ class fact_maker {
     w.set("late_others", guilty == waiting ? "one another" : guilty);
     const auto begun_late = [&](const auto& b) { return b.even && b.piece == terms[0]->block; };
     const code_use* const use = !terms.empty() && program_.code != nullptr ? program_.code->find(terms[0]->block) : nullptr;
-    const bool begins_late = used > 0 && base::any_of(found_.balances, begun_late),
-               rests = use != nullptr && use->asleep() >= 0.5;
+    const bool begins_late = used > 0 && base::any_of(found_.balances, begun_late);
+    const bool rests = use != nullptr && use->asleep() >= 0.5;
     const change_words& words = handed_on     ? (within_ranks(e.why) ? handed_to_threads_words : handed_on_words)
                                 : marked_wait ? marked_wait_words
                                 : begins_late ? begun_late_words
@@ -290,10 +288,12 @@ class fact_maker {
     if (!terms.empty() && terms[0]->total_ns > 0) {
       const explain::residual_term& top = *terms[0];
       w.set("top", names[0]).set("top_kind", kinds[0]).time("top_duration", top.total_ns);
-      w.time("top_more", top.visits_ns).time("top_slower", top.speed_ns).set("top_each", each(top));
-      w.time("top_inherited", top.inherited_ns).set("top_share", ratio(top.total_ns, positive));
-      w.set("top_ratio", speed_ratio(top)).set("top_branch", detail::branch_in(top, terms, names));
-      w.set("top_here", ratio(top.causer_ns - top.waiter_ns, top.total_ns));
+      w.time("top_more", top.visits_ns).time("top_slower", top.speed_ns).set("top_each", detail::each(top));
+      w.time("top_inherited", top.inherited_ns)
+          .set("top_share", ratio(top.total_ns, positive))
+          .set("top_ratio", speed_ratio(top));
+      w.set("top_branch", detail::branch_in(top, terms, names))
+          .set("top_here", ratio(top.causer_ns - top.waiter_ns, top.total_ns));
       const bool work = top.causer_work > 0 && top.waiter_work > 0;
       w.set("top_late_amount", work ? top.causer_work : top.causer_visits);
       const std::int64_t users = use != nullptr ? use->ranks : 0;
@@ -336,7 +336,7 @@ class fact_maker {
       b.time("inherited", t.inherited_ns).time("late_duration", t.causer_ns).time("waiting_duration", t.waiter_ns);
       b.set("late_visits", t.causer_visits)
           .set("waiting_visits", t.waiter_visits)
-          .set("each", each(t))
+          .set("each", detail::each(t))
           .set("ratio", speed_ratio(t));
       b.set("both_ran", t.causer_visits > 0 && t.waiter_visits > 0).set("share", ratio(t.total_ns, e.wait_ns));
       b.set("wait_share", ratio(e.wait_ns, found_.location_ns)).time("wait_duration", e.wait_ns);

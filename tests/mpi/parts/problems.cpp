@@ -75,6 +75,7 @@ void progress() {
       work(10);
     }
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (sends) work(8);  // could be done meanwhile
     if (sends) receive(other(), 7);
     else send(other(), 7);
   }

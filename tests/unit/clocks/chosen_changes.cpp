@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <tuple>
 
 namespace {
 
@@ -52,6 +53,38 @@ TEST_CASE("no turns are taken by others than the two, in one call, or for waits 
   CHECK(!turns({64, 65}, 2, pattern::late_sender, 0));  // not 0 and 1
   CHECK(!turns({0, 1}, 1, pattern::late_sender, 0));
   CHECK(!turns({0, 1}, 2, pattern::wait_at_nxn, 0));
+}
+
+TEST_CASE("threads that run something at the same time take no turns") {
+  for (const std::int64_t beside : {0, 200}) {
+    whywait::base::vector<explain::merged_class> all;
+    all.push_back(wait_in(1, pattern::latch, {1}, {0}, 500));
+    all.push_back(wait_in(2, pattern::latch, {0}, {1}, 300));
+    for (explain::merged_class& c : all) {
+      c.sum.residual.resize(1);
+      c.sum.residual[0].causer_ns = 500;
+      c.sum.residual[0].waiter_ns = beside;
+    }
+    CHECK((clocks::turns_to_end(all).one != 0) == (beside == 0));
+  }
+}
+
+TEST_CASE("what holds up progress is asked about, longest first") {
+  whywait::base::vector<explain::merged_class> all;
+  for (const auto& [why, block, ns] :
+       {std::tuple(pattern::wait_for_progress, 100u, 300), std::tuple(pattern::late_sender, 101u, 900),
+        std::tuple(pattern::wait_for_progress, 102u, 500)}) {
+    all.push_back(wait_in(1, why, {1}, {0}, ns));
+    all.back().sum.residual.resize(2);
+    all.back().sum.residual[0].block = block;
+    all.back().sum.residual[0].total_ns = ns;
+    all.back().sum.residual[1].block = 103;  // explains hardly any of it
+    all.back().sum.residual[1].total_ns = ns / 5;
+  }
+  const auto code = clocks::code_to_poll_in(all);
+  REQUIRE(code.size() == 2);
+  CHECK(code[0] == 102);
+  CHECK(code[1] == 100);
 }
 
 TEST_CASE("blocks ahead of the same send move together") {

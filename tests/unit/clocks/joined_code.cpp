@@ -472,6 +472,23 @@ TEST_CASE("code after a call from which ranks go on to other calls is one block"
   CHECK(after->piece == explain::between_key(11, 12));
 }
 
+TEST_CASE("one piece of code comes before all code around its call that saves hardly more") {
+  explain::balance_answer piece, around;
+  piece.saving_ns = 298;
+  for (bool explain::balance_answer::*kind : {&explain::balance_answer::after, &explain::balance_answer::before}) {
+    around = {};
+    around.*kind = true;
+    around.saving_ns = 300;
+    CHECK(explain::balance_answer::saves_more(piece, around));
+    CHECK_FALSE(explain::balance_answer::saves_more(around, piece));
+    around.saving_ns = 330;
+    CHECK(explain::balance_answer::saves_more(around, piece));
+  }
+  explain::balance_answer other;
+  other.saving_ns = 300;
+  CHECK(explain::balance_answer::saves_more(other, piece));
+}
+
 TEST_CASE("code before a call to which ranks come from other calls is one block") {
   clocks::block_balance all;
   for (std::int32_t rank = 0; rank != 3; ++rank) {
@@ -527,6 +544,25 @@ TEST_CASE("code that a rank runs elsewhere in the same phase is not its excess")
       CHECK(listed == (elsewhere != 0));
     }
   }
+}
+
+TEST_CASE("code that explains most of the waiting is asked about, also if all ranks take equally long in it") {
+  clocks::block_balance all;
+  const core::stable_key even = explain::between_key(11, 12);
+  for (std::int32_t rank = 0; rank != 4; ++rank) {
+    code_of_phase here(explain::joined_key(11, explain::joined_by::phase));
+    here.ran(11, 12, 600);
+    here.ran(12, 11, 100 + 100 * rank);
+    clocks::joined_code joined;
+    joined.join(here.pieces, nullptr, here.own);
+    add_rank(all, rank, here.own[0], joined);
+  }
+  const auto asked = [&](const auto& found) {
+    return std::any_of(found.begin(), found.end(), [&](const auto& b) { return b.block == even; });
+  };
+  CHECK_FALSE(asked(all.candidates(8)));
+  CHECK(asked(all.candidates(8, even)));
+  CHECK(all.candidates(1, even)[0].block == even);
 }
 
 TEST_CASE("code that each rank runs is asked about, also if they compute equally long in the phase") {

@@ -214,6 +214,33 @@ TEST_CASE("the virtual clocks follow initiations: a faster late member shortens 
   }
 }
 
+TEST_CASE("calls of MPI in the code that holds up progress save what the waiting rank has to do after it") {
+  for (const std::int64_t own : {28 * ms, std::int64_t{0}}) {
+    run r(2);
+    constexpr int rounds = 4;
+    for (int k = 0; k != rounds; ++k) {
+      const std::int64_t t = ms + k * 100 * ms;
+      initiate(r[0], mpi_call::Iallreduce, t, t + 2 * ms, t + 30 * ms + 20 * us);
+      if (own != 0) r[0].step("own", std::uint64_t(own));
+      r[1].collective(mpi_call::Iallreduce, std::uint64_t(t), std::uint64_t(t) + 10, -1, flag::contributes | flag::consumes);
+      const std::uint32_t started = r[1].last();
+      r[1].step("late", std::uint64_t(30 * ms));
+      r[1].call(mpi_call::Wait, std::uint64_t(t + 30 * ms), std::uint64_t(t + 30 * ms + 20 * us)).posting = 0;
+      r[1].completes(started);
+      const std::int64_t meet = t + 30 * ms + 20 * us + own;
+      r[0].collective(mpi_call::Barrier, std::uint64_t(meet), std::uint64_t(meet) + 10);
+      r[1].collective(mpi_call::Barrier, std::uint64_t(t + 30 * ms + 20 * us), std::uint64_t(meet) + 10);
+      for (int i = 0; i != 2; ++i) r[i].end_ns = meet + 10;
+    }
+    explain::options settings = usual();
+    settings.clocks = &clocks::virtual_clocks;
+    const explain::outcome out = r.explain(settings);
+    CHECK(time_of(out, pattern::wait_for_progress) > 100 * ms);
+    CHECK(out.polls.site != 0);
+    CHECK(out.polls.saving_ns == doctest::Approx(double(rounds * own)).epsilon(0.01));
+  }
+}
+
 TEST_CASE("a blocking and a nonblocking collective are not one operation") {
   // as in a wrong program or in damaged records; whichever rank is first
   for (const int blocking : {0, 1, 2}) {

@@ -192,6 +192,20 @@ TEST_CASE("what balancing saves is a lower bound where the imbalance moves from 
                                          "balancing it would shorten the run by at least 3.0 s of 10 s");
 }
 
+TEST_CASE("code that takes longer now on one rank, now on another, is to be evened out, by what the clocks say of it") {
+  explain::balance_answer b = balance_of(compute, 3, 8, 2.6, 20, 0.1);
+  b.moves = true;
+  b.evened_ns = 3 * second;
+  CHECK(first_sentence(with({b})) ==
+        "now one rank, now another takes longer in compute_interior (halo.cpp:88): evening that out would "
+        "shorten the run by up to 3.0 s of 10 s");
+  rules::evaluation said;
+  said.problems.push_back(finding_of("ranks 0-3 are late in turn: evening it out", 2.5, {}, "slow_block"));
+  CHECK(with({b}, said).verdict.size() == 1);  // says it better
+  b.evened_ns = static_cast<std::int64_t>(0.15 * second);  // no more than what one rank takes longer
+  CHECK(with({b}).verdict.empty());
+}
+
 TEST_CASE("which of several pieces of code become longer is a choice, so that the saving is a lower bound") {
   explain::balance_answer b = balance_of(compute, 3, 8, 6, 20, 2.0);  // 3.5 s above the mean
   CHECK(first_sentence(with({b})).find("by about 2.0 s") != std::string::npos);

@@ -67,7 +67,8 @@ rules::row_writer wait_fact(rules::event_store& store, const std::string& patter
       .set("blocks_count", 1)
       .set("blocks_duration", duration * 0.9)
       .set("avoidable", duration * 0.9)
-      .set("reordered", duration * 0.9);
+      .set("reordered", duration * 0.9)
+      .set("polled", duration * 0.9);
   w.set("ranks", 4).set("unexplained", duration * 0.1).set("positive", duration * 0.9);
   w.set("late_ranks", "rank 0")
       .set("late_others", "rank 0")
@@ -566,7 +567,10 @@ TEST_CASE("where the late rank computes longest, only another division of its wo
     for (const bool only : {false, true}) {
       CAPTURE(c.problem);
       const scenario s = {c.problem, [&](rules::event_store& store, rules::trouble&, bool) {
-                            wait_fact(store, c.problem).set("only_divided", only).set("reordered", only ? 0.01 : 1.8);
+                            wait_fact(store, c.problem)
+                                .set("only_divided", only)
+                                .set("reordered", only ? 0.01 : 1.8)
+                                .set("polled", only ? 0.01 : 1.8);
                           }};
       const rules::findings found = run(built_in(), s, false);
       const rules::finding* const f = sample::find(found.list, c.problem);

@@ -85,7 +85,7 @@ declare problem for wait_for_progress parameters (
            + if(w.nonblocking, "; or give {w.waiting_ranks} work to do ahead of {w.operation}", "")
            + "; some MPI libraries have a progress thread"),
   duration = w.duration,
-  saving = if(shared_out, w.avoidable, part * w.reordered) );
+  saving = if(shared_out, w.avoidable, min(part * w.reordered, w.polled)) );
 
 declare composite event wrong_order member ( wait as w )
   when w.pattern = 'late_sender' and w.as_they_come > 10 % * w.duration / max(1, w.waiting_ranks_count)
