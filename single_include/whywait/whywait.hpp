@@ -45250,7 +45250,7 @@ declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.e
                      if(w.excess = 'both', " ({w.units_ratio} times the units of work, and each takes longer).",
                      if(w.excess = 'work', " (with as many visits, of more instructions each).",
                      if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer)."))))),
-  advice = if(w.code_asleep >= 10 %, "find what {w.code_thread} waits for there, asleep or blocked for {percent(w.code_asleep)} of the time, which saves up to {min(over_all, w.code_slept)}; or ", if(w.excess = 'unknown', "if it is the same work on all {w.code_nouns} (WHYWAIT_WORK would tell), find what makes it slower there" + if(as_fast > w.above_mean, ", which saves up to {as_fast}", "") + "; else ", ""))
+  advice = if(w.code_asleep >= 10 %, "find what {w.code_thread} waits for there, asleep or blocked for {percent(w.code_asleep)} of the time, which saves up to {min(over_all, w.code_slept)}; or ", if(w.excess = 'unknown' and w.code_ratio < 4.5, "if it is the same work on all {w.code_nouns} (WHYWAIT_WORK would tell), find what makes it slower there" + if(as_fast > w.above_mean, ", which saves up to {as_fast}", "") + "; else ", ""))
            + if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " on {w.code_thread} to " + if(w.code_ranks = 2 and w.ranks = 2, "the other one", "the other {w.code_nouns}") + ": balance it by cost, not by count",
               "balance " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " over the {w.code_nouns}, by cost and not by count"),
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves );
@@ -45930,7 +45930,8 @@ declare problem for held_lock parameters (
                "{w.late_ranks} waited for {w.blocks} while holding the lock that {w.waiting_ranks} needed in {w.operation}: giving it up meanwhile",
                "{w.late_ranks} ran {w.blocks}{holding} the lock that {w.waiting_ranks} needed in {w.operation}: moving that out of the lock"),
   advice = if(2 * w.top_inherited > w.top_duration, "give up the lock that {w.cause} releases while waiting, or make {w.blocks} shorter",
-              "move {w.blocks} out of the lock that {w.cause} releases, or divide what it protects among several locks"),
+              "move {w.blocks} out of the lock that {w.cause} releases, or divide what it protects among several locks"
+              + if(contains(w.operation_call, 'rwlock_wr'), ", or take it for reading only where nothing is changed", "")),
   duration = w.duration,
   saving = w.avoidable );
 
@@ -46103,17 +46104,18 @@ declare problem for future parameters (
   duration = w.duration,
   saving = if(w.most_divided > 0 s, min(w.avoidable, w.most_divided), w.avoidable) );
 
-# If most of the wait is inherited, the joined thread waited itself: advice for that wait shortens this one.
+# If most of the wait is inherited, the joined thread waited itself: advice for that wait shortens this one. Of few threads hardly more
+# than one is awaited at a time, and the waiting one has as much to do itself: both may run at once.
 declare composite event join member ( wait as w ) when w.pattern = 'join' and 2 * w.top_inherited <= w.top_duration
   parameters ( all = if(starts_with(w.code_thread, 'thread'), max(w.threads, w.ranks), w.threads) );
 declare problem for join parameters (
   name = "join",
   description = "{w.waiting_ranks} waited in {w.operation} for the end of {w.late_others}.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: dividing it among the threads", ": working meanwhile"),
-  advice = if(w.blocks_count > 0, "let {w.waiting_ranks} do a part of {w.blocks}", "let {w.waiting_ranks} also work")
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: dividing it among the threads, or working meanwhile,", ": working meanwhile"),
+  advice = if(w.blocks_count > 0, "let {w.waiting_ranks} do other work, or a part of {w.blocks},", "let {w.waiting_ranks} also work")
            + " before waiting, or divide it among more threads",
   duration = w.duration,
-  saving = min(if(w.most_divided > 0 s, w.most_divided, w.avoidable), if(all > 1, max(w.avoidable * (1 - 1 / all), w.balanced), w.avoidable)) );
+  saving = min(if(w.most_divided > 0 s, w.most_divided, w.avoidable), if(all > 3, max(w.avoidable * (1 - 1 / all), w.balanced), w.avoidable)) );
 )rules";
 }
 

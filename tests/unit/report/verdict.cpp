@@ -355,6 +355,28 @@ TEST_CASE("code whose results other threads wait for one by one is divided among
         "of 10 s");
 }
 
+TEST_CASE("a thread that sleeps while the others go on has no work to divide") {
+  const whywait::base::rank_noun_scope threads(true);
+  const auto verdicts = [](bool sleeps, bool awaited) {
+    explain::explanation waits = late_sender();  // above all for compute_interior
+    waits.why = explain::pattern::thread_barrier;
+    explain::outcome found = outcome({}, 8, 10 * second);
+    if (awaited) found = outcome({waits}, 8, 10 * second);
+    found.total_ns = 10 * second;
+    found.balances = {balance_of(compute, 3, 1, 6, 6, 1.0)};
+    found.balances[0].among = 8;
+    rules::evaluation said;
+    said.code = {{compute, 3, 0, 5 * second, sleeps ? 0.99 : 0, sleeps}};
+    reports::run_facts run = facts();
+    run.seconds = 10;
+    run.threads_only = true;
+    return reports::assemble(found, names(), run, said).verdict.size();
+  };
+  CHECK(verdicts(true, false) == 0);
+  CHECK(verdicts(false, false) == 1);
+  CHECK(verdicts(true, true) == 1);
+}
+
 TEST_CASE("threads that take work as they come are not named; that they differ is said if nothing else is") {
   const whywait::base::rank_noun_scope threads(true);
   explain::balance_answer b = balance_of(compute, 3, 8, 6, 20, 1.5);

@@ -37,7 +37,8 @@ declare problem for held_lock parameters (
                "{w.late_ranks} waited for {w.blocks} while holding the lock that {w.waiting_ranks} needed in {w.operation}: giving it up meanwhile",
                "{w.late_ranks} ran {w.blocks}{holding} the lock that {w.waiting_ranks} needed in {w.operation}: moving that out of the lock"),
   advice = if(2 * w.top_inherited > w.top_duration, "give up the lock that {w.cause} releases while waiting, or make {w.blocks} shorter",
-              "move {w.blocks} out of the lock that {w.cause} releases, or divide what it protects among several locks"),
+              "move {w.blocks} out of the lock that {w.cause} releases, or divide what it protects among several locks"
+              + if(contains(w.operation_call, 'rwlock_wr'), ", or take it for reading only where nothing is changed", "")),
   duration = w.duration,
   saving = w.avoidable );
 
@@ -210,17 +211,18 @@ declare problem for future parameters (
   duration = w.duration,
   saving = if(w.most_divided > 0 s, min(w.avoidable, w.most_divided), w.avoidable) );
 
-# If most of the wait is inherited, the joined thread waited itself: advice for that wait shortens this one.
+# If most of the wait is inherited, the joined thread waited itself: advice for that wait shortens this one. Of few threads hardly more
+# than one is awaited at a time, and the waiting one has as much to do itself: both may run at once.
 declare composite event join member ( wait as w ) when w.pattern = 'join' and 2 * w.top_inherited <= w.top_duration
   parameters ( all = if(starts_with(w.code_thread, 'thread'), max(w.threads, w.ranks), w.threads) );
 declare problem for join parameters (
   name = "join",
   description = "{w.waiting_ranks} waited in {w.operation} for the end of {w.late_others}.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: dividing it among the threads", ": working meanwhile"),
-  advice = if(w.blocks_count > 0, "let {w.waiting_ranks} do a part of {w.blocks}", "let {w.waiting_ranks} also work")
+  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: dividing it among the threads, or working meanwhile,", ": working meanwhile"),
+  advice = if(w.blocks_count > 0, "let {w.waiting_ranks} do other work, or a part of {w.blocks},", "let {w.waiting_ranks} also work")
            + " before waiting, or divide it among more threads",
   duration = w.duration,
-  saving = min(if(w.most_divided > 0 s, w.most_divided, w.avoidable), if(all > 1, max(w.avoidable * (1 - 1 / all), w.balanced), w.avoidable)) );
+  saving = min(if(w.most_divided > 0 s, w.most_divided, w.avoidable), if(all > 3, max(w.avoidable * (1 - 1 / all), w.balanced), w.avoidable)) );
 )rules";
 }
 
