@@ -35560,8 +35560,8 @@ class names {
   }
   std::size_t size() const noexcept { return table_.size(); }
 
-  /// Keeps the callers of call sites that would read the same without them or are in functions that help others, of the latter the
-  /// first, and clears all others. O(n log n).
+  /// Keeps the callers of call sites that would read the same without them or are in functions that help others, no more than are needed,
+  /// and clears all others. O(n log n), and square in those that read the same.
   void clear_needless_callers() {
     base::vector<place*> calls;
     for (entry& e : table_)
@@ -35572,10 +35572,11 @@ class names {
       bool differ = false;
       for (; end != calls.size() && compare_text(*calls[i], *calls[end]) == 0; ++end)
         differ = differ || calls[end]->caller != calls[i]->caller;
-      for (; i != end; ++i)
-        if (!differ)
-          calls[i]->caller.resize(calls[i]->helps ? std::min(calls[i]->caller.find("), "), calls[i]->caller.size() - 1) + 1
-                                                  : 0);
+      std::size_t needed = 1;
+      for (std::size_t k = i; k != end && differ; ++k)
+        for (std::size_t m = i; m != k; ++m)
+          while (calls[m]->caller != calls[k]->caller && first_of(*calls[m], needed) == first_of(*calls[k], needed)) ++needed;
+      for (; i != end; ++i) calls[i]->caller.resize(differ || calls[i]->helps ? first_of(*calls[i], needed).size() : 0);
     }
   }
 
@@ -35587,13 +35588,22 @@ class names {
   }
 
  private:
+  // Of several callers, as "dot (cg.cpp:40), main (cg.cpp:80)", the first ones.
+  [[gnu::noinline]] static std::string_view first_of(const place& p, std::size_t count) noexcept {
+    const std::string_view all = p.caller;
+    std::size_t end = 0;
+    for (; count != 0 && end < all.size(); --count) end = std::min(p.caller.find("), ", end), all.size() - 1) + 1;
+    return all.substr(0, end);
+  }
+
   // Negative, 0 or positive; 0 if `call_text` cannot tell two places without callers apart.
-  static int compare_text(const place& a, const place& b) noexcept {
+  static int compare_text(const place& a, const place& b) {
     if (const int c = a.call.compare(b.call)) return c;
     if (const int c = a.region.compare(b.region)) return c;
-    if (const int c = a.region.empty() ? a.function.compare(b.function) : 0) return c;
     if (const int c = a.file.compare(b.file)) return c;
     if (a.line != b.line) return a.line < b.line ? -1 : 1;
+    if (const int c = a.region.empty() && a.function != b.function ? short_name(a.function).compare(short_name(b.function)) : 0)
+      return c;
     if (!a.file.empty()) return 0;
     if (const int c = a.module.compare(b.module)) return c;
     return a.offset != b.offset ? (a.offset < b.offset ? -1 : 1) : 0;
@@ -47882,8 +47892,9 @@ inline bool is_of_library(const std::string& file) {
 namespace detail {
 
 /// Where the functions were called that the compiler inlined around `address`, innermost first, up to `most`. `unit`: contains the
-/// address; null: none does. With `nested` it also looks into functions that do not contain the address: those that the compiler makes
-/// of parallel regions are nested in them, and lambdas, as functions of a type; without, the cost is one pass over the unit's functions.
+/// address; null: none does. The cost is one pass over the unit's functions. With `nested`, and if none of these contains the address,
+/// also over those in others that do not contain it: those that the compiler makes of parallel regions are nested in them, lambdas as
+/// functions of a type, internal procedures of Fortran, and where clang was the compiler, functions in namespaces.
 class inlined_calls {
  public:
   static constexpr std::size_t most = 8;
@@ -47895,7 +47906,9 @@ class inlined_calls {
 
   inlined_calls(const libdw& dw, dwarf_die* unit, std::uint64_t address, bool nested)
       : dw_(dw), address_(address), nested_(nested) {
-    if (unit != nullptr && dw_.getsrcfiles(unit, &files_, &file_count_) == 0) find(unit);
+    if (unit == nullptr || dw_.getsrcfiles(unit, &files_, &file_count_) != 0 || find(unit) || nested) return;
+    nested_ = true;
+    find(unit);
   }
   const call* begin() const noexcept { return calls_; }
   const call* end() const noexcept { return calls_ + count_; }
@@ -47918,7 +47931,7 @@ class inlined_calls {
       const bool named = tag == fortran_module || (nested_ && (tag == name_space || (tag == structure && in_function)));
       if (tag != lexical_block && tag != inlined_subroutine && tag != subprogram && !named) continue;
       const bool contains = !named && dw_.haspc(&inner, address_) > 0;
-      if (!contains && (tag == inlined_subroutine || !nested_)) continue;
+      if (!contains && !named && (tag == inlined_subroutine || !nested_)) continue;
       if (!find(&inner, tag != name_space) && !contains) continue;
       if (tag == inlined_subroutine) add(inner);
       return true;
@@ -47950,7 +47963,7 @@ class inlined_calls {
 
   const libdw& dw_;
   const std::uint64_t address_;
-  const bool nested_;
+  bool nested_;
   dwarf_files* files_ = nullptr;
   std::size_t file_count_ = 0;
   call calls_[most];
@@ -48029,6 +48042,13 @@ struct code_place {
   int line = 0;
   std::uint64_t begin = 0;  ///< address of the function
   std::uint32_t bytes = 0;  ///< its size
+
+  // Out of line, as those of base::place.
+  code_place() = default;
+  [[gnu::noinline]] code_place(const code_place&) = default;
+  [[gnu::noinline]] code_place(code_place&&) = default;
+  [[gnu::noinline]] code_place& operator=(code_place&&) = default;
+  [[gnu::noinline]] ~code_place() = default;
 };
 
 /// Finds function, file and line of code addresses of the running process, after the run and on the rank that owns them
@@ -48181,7 +48201,7 @@ class symboliser {
 };
 
 /// Moves the symbols of an address into a place of the name table.
-inline void put_code(base::place& p, code_place&& code) {
+[[gnu::noinline]] inline void put_code(base::place& p, code_place&& code) {
   p.file = std::move(code.file);
   p.line = code.line;
   p.function = std::move(code.function);
@@ -48190,7 +48210,7 @@ inline void put_code(base::place& p, code_place&& code) {
 }
 
 /// A call site for the name table: the symbols of `of_call`, the name of the call and the enclosing regions.
-inline base::place call_place(code_place code, std::string call, std::string region) {
+[[gnu::noinline]] inline base::place call_place(code_place code, std::string call, std::string region) {
   base::place p;
   p.call = std::move(call);
   p.region = std::move(region);
@@ -48647,7 +48667,12 @@ class process_names final : public explain::function_names {
     base::vector<reports::code_place> callers = callers_of_inlined(site, code);
     const bool helps =
         (!callers.empty() || is_only_call(calls, number, code)) && code.function.find("{lambda") == std::string::npos;
-    if (from != nullptr) callers.push_back(symbols().of_call(from));
+    if (from != nullptr) {
+      reports::code_place outer = symbols().of_call(from);
+      base::vector<reports::code_place> more = symbols().callers_of_inlined(from, outer);
+      callers.push_back(std::move(outer));
+      for (reports::code_place& c : more) callers.push_back(std::move(c));
+    }
     base::place p = reports::call_place(std::move(code), core::name_of(site.call), std::move(region));
     bool same_file = true;
     for (reports::code_place& c : callers) {

@@ -8,7 +8,7 @@
 // json wrapped.json
 // stderr ~ MPI_Allreduce in \S*sum \(wrapped_calls.cpp:\d+\)\s+from advance \(wrapped_calls.cpp:\d+\)
 // stderr ~ MPI_Recv in \S*receive \(wrapped_calls.cpp:\d+\)\s+from first_halo \(wrapped_calls.cpp:\d+\)
-// stderr ~ MPI_Alltoall in \S*exchange \(wrapped_calls.cpp:\d+\)\s+from both \(wrapped_calls.cpp:\d+\), main \(
+// stderr ~ MPI_Alltoall in \S*exchange \(wrapped_calls.cpp:\d+\)\s+from both \(wrapped_calls.cpp:\d+\)
 // stderr ~ MPI_Barrier in \S*meet \(wrapped_calls.cpp:\d+\)
 // stderr !~ from only_place
 // file wrapped.json ~ "caller": "energy \(wrapped_calls.cpp:\d+\)"

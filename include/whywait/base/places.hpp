@@ -86,8 +86,8 @@ class names {
   }
   std::size_t size() const noexcept { return table_.size(); }
 
-  /// Keeps the callers of call sites that would read the same without them or are in functions that help others, of the latter the
-  /// first, and clears all others. O(n log n).
+  /// Keeps the callers of call sites that would read the same without them or are in functions that help others, no more than are needed,
+  /// and clears all others. O(n log n), and square in those that read the same.
   void clear_needless_callers() {
     base::vector<place*> calls;
     for (entry& e : table_)
@@ -98,10 +98,11 @@ class names {
       bool differ = false;
       for (; end != calls.size() && compare_text(*calls[i], *calls[end]) == 0; ++end)
         differ = differ || calls[end]->caller != calls[i]->caller;
-      for (; i != end; ++i)
-        if (!differ)
-          calls[i]->caller.resize(calls[i]->helps ? std::min(calls[i]->caller.find("), "), calls[i]->caller.size() - 1) + 1
-                                                  : 0);
+      std::size_t needed = 1;
+      for (std::size_t k = i; k != end && differ; ++k)
+        for (std::size_t m = i; m != k; ++m)
+          while (calls[m]->caller != calls[k]->caller && first_of(*calls[m], needed) == first_of(*calls[k], needed)) ++needed;
+      for (; i != end; ++i) calls[i]->caller.resize(differ || calls[i]->helps ? first_of(*calls[i], needed).size() : 0);
     }
   }
 
@@ -113,13 +114,22 @@ class names {
   }
 
  private:
+  // Of several callers, as "dot (cg.cpp:40), main (cg.cpp:80)", the first ones.
+  [[gnu::noinline]] static std::string_view first_of(const place& p, std::size_t count) noexcept {
+    const std::string_view all = p.caller;
+    std::size_t end = 0;
+    for (; count != 0 && end < all.size(); --count) end = std::min(p.caller.find("), ", end), all.size() - 1) + 1;
+    return all.substr(0, end);
+  }
+
   // Negative, 0 or positive; 0 if `call_text` cannot tell two places without callers apart.
-  static int compare_text(const place& a, const place& b) noexcept {
+  static int compare_text(const place& a, const place& b) {
     if (const int c = a.call.compare(b.call)) return c;
     if (const int c = a.region.compare(b.region)) return c;
-    if (const int c = a.region.empty() ? a.function.compare(b.function) : 0) return c;
     if (const int c = a.file.compare(b.file)) return c;
     if (a.line != b.line) return a.line < b.line ? -1 : 1;
+    if (const int c = a.region.empty() && a.function != b.function ? short_name(a.function).compare(short_name(b.function)) : 0)
+      return c;
     if (!a.file.empty()) return 0;
     if (const int c = a.module.compare(b.module)) return c;
     return a.offset != b.offset ? (a.offset < b.offset ? -1 : 1) : 0;

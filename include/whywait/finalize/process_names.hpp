@@ -300,7 +300,12 @@ class process_names final : public explain::function_names {
     base::vector<reports::code_place> callers = callers_of_inlined(site, code);
     const bool helps =
         (!callers.empty() || is_only_call(calls, number, code)) && code.function.find("{lambda") == std::string::npos;
-    if (from != nullptr) callers.push_back(symbols().of_call(from));
+    if (from != nullptr) {
+      reports::code_place outer = symbols().of_call(from);
+      base::vector<reports::code_place> more = symbols().callers_of_inlined(from, outer);
+      callers.push_back(std::move(outer));
+      for (reports::code_place& c : more) callers.push_back(std::move(c));
+    }
     base::place p = reports::call_place(std::move(code), core::name_of(site.call), std::move(region));
     bool same_file = true;
     for (reports::code_place& c : callers) {

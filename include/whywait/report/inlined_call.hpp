@@ -21,8 +21,9 @@ inline bool is_of_library(const std::string& file) {
 namespace detail {
 
 /// Where the functions were called that the compiler inlined around `address`, innermost first, up to `most`. `unit`: contains the
-/// address; null: none does. With `nested` it also looks into functions that do not contain the address: those that the compiler makes
-/// of parallel regions are nested in them, and lambdas, as functions of a type; without, the cost is one pass over the unit's functions.
+/// address; null: none does. The cost is one pass over the unit's functions. With `nested`, and if none of these contains the address,
+/// also over those in others that do not contain it: those that the compiler makes of parallel regions are nested in them, lambdas as
+/// functions of a type, internal procedures of Fortran, and where clang was the compiler, functions in namespaces.
 class inlined_calls {
  public:
   static constexpr std::size_t most = 8;
@@ -34,7 +35,9 @@ class inlined_calls {
 
   inlined_calls(const libdw& dw, dwarf_die* unit, std::uint64_t address, bool nested)
       : dw_(dw), address_(address), nested_(nested) {
-    if (unit != nullptr && dw_.getsrcfiles(unit, &files_, &file_count_) == 0) find(unit);
+    if (unit == nullptr || dw_.getsrcfiles(unit, &files_, &file_count_) != 0 || find(unit) || nested) return;
+    nested_ = true;
+    find(unit);
   }
   const call* begin() const noexcept { return calls_; }
   const call* end() const noexcept { return calls_ + count_; }
@@ -57,7 +60,7 @@ class inlined_calls {
       const bool named = tag == fortran_module || (nested_ && (tag == name_space || (tag == structure && in_function)));
       if (tag != lexical_block && tag != inlined_subroutine && tag != subprogram && !named) continue;
       const bool contains = !named && dw_.haspc(&inner, address_) > 0;
-      if (!contains && (tag == inlined_subroutine || !nested_)) continue;
+      if (!contains && !named && (tag == inlined_subroutine || !nested_)) continue;
       if (!find(&inner, tag != name_space) && !contains) continue;
       if (tag == inlined_subroutine) add(inner);
       return true;
@@ -89,7 +92,7 @@ class inlined_calls {
 
   const libdw& dw_;
   const std::uint64_t address_;
-  const bool nested_;
+  bool nested_;
   dwarf_files* files_ = nullptr;
   std::size_t file_count_ = 0;
   call calls_[most];

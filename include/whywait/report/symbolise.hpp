@@ -33,6 +33,13 @@ struct code_place {
   int line = 0;
   std::uint64_t begin = 0;  ///< address of the function
   std::uint32_t bytes = 0;  ///< its size
+
+  // Out of line, as those of base::place.
+  code_place() = default;
+  [[gnu::noinline]] code_place(const code_place&) = default;
+  [[gnu::noinline]] code_place(code_place&&) = default;
+  [[gnu::noinline]] code_place& operator=(code_place&&) = default;
+  [[gnu::noinline]] ~code_place() = default;
 };
 
 /// Finds function, file and line of code addresses of the running process, after the run and on the rank that owns them
@@ -185,7 +192,7 @@ class symboliser {
 };
 
 /// Moves the symbols of an address into a place of the name table.
-inline void put_code(base::place& p, code_place&& code) {
+[[gnu::noinline]] inline void put_code(base::place& p, code_place&& code) {
   p.file = std::move(code.file);
   p.line = code.line;
   p.function = std::move(code.function);
@@ -194,7 +201,7 @@ inline void put_code(base::place& p, code_place&& code) {
 }
 
 /// A call site for the name table: the symbols of `of_call`, the name of the call and the enclosing regions.
-inline base::place call_place(code_place code, std::string call, std::string region) {
+[[gnu::noinline]] inline base::place call_place(code_place code, std::string call, std::string region) {
   base::place p;
   p.call = std::move(call);
   p.region = std::move(region);

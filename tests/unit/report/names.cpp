@@ -124,11 +124,35 @@ TEST_CASE("the first caller of a function that helps others is always kept") {
     p.caller = "c (y.c:4), main (z.c:" + std::to_string(key) + ")";
     all.add(key, p);
   }
+  p.helps = false;
+  p.line += 1;
+  for (const unsigned key : {5u, 6u}) {
+    p.caller = "d (y.c:" + std::to_string(key) + "), main (z.c:9)";  // the first ones tell them apart
+    all.add(key, p);
+  }
   all.clear_needless_callers();
   CHECK(all.find(1)->caller == "a (y.c:1)");
   CHECK(all.find(2)->caller == "b<int, long> (y.c:3)");
+  CHECK(all.find(5)->caller == "d (y.c:5)");
+  CHECK(all.find(6)->caller == "d (y.c:6)");
   CHECK(all.find(3)->caller == "c (y.c:4), main (z.c:3)");
   CHECK(all.find(4)->caller == "c (y.c:4), main (z.c:4)");
+}
+
+TEST_CASE("instances of a template read the same") {
+  names all;
+  place p = called_from("a (x.c:1)");
+  p.function = "void phase<int>(int)";
+  all.add(1, p);
+  p.function = "void phase<long>(long)";
+  p.caller = "a (x.c:2)";
+  all.add(2, p);
+  p.function = "void other(long)";
+  all.add(3, p);
+  all.clear_needless_callers();
+  CHECK(all.find(1)->caller == "a (x.c:1)");
+  CHECK(all.find(2)->caller == "a (x.c:2)");
+  CHECK(all.find(3)->caller == "");
 }
 
 TEST_CASE("without file and line calls read the same only at one address") {
