@@ -21574,8 +21574,8 @@ class clock_plan {
           all.push_back({1 - c.factor, static_cast<std::uint32_t>(clock), none, -1});
           continue;
         }
-        if (c.sends_first && (moving_.empty() || moving_.back() != clock)) moving_.push_back(static_cast<std::uint32_t>(clock));
-        if (c.polls && (polling_.empty() || polling_.back() != clock)) polling_.push_back(static_cast<std::uint32_t>(clock));
+        if (c.sends_first) add_once(moving_, static_cast<std::uint32_t>(clock));
+        if (c.polls) add_once(polling_, static_cast<std::uint32_t>(clock));
         const auto fresh = static_cast<std::uint32_t>(asked_.size());
         const std::uint32_t number = numbers_.intern(c.block, fresh);
         const auto changed =
@@ -21646,6 +21646,9 @@ class clock_plan {
     std::int32_t balanced;  ///< as in explain::change
   };
 
+  [[gnu::noinline]] static void add_once(base::pod_vector<std::uint32_t>& all, std::uint32_t clock) {
+    if (all.empty() || all.back() != clock) all.push_back(clock);
+  }
   static std::int64_t share(double part, std::int64_t ns) noexcept {
     return part == 0 ? 0 : core::nearest(part * static_cast<double>(ns));
   }
@@ -41245,6 +41248,30 @@ class evaluator {
 
 #endif
 
+// ---- whywait/rules/place_columns.hpp
+#ifndef WHYWAIT_RULES_PLACE_COLUMNS_HPP
+#define WHYWAIT_RULES_PLACE_COLUMNS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+namespace detail {
+
+/// A call as advice names it: "MPI_Send (halo.cpp:131)"; "the call" if it is unknown.
+inline std::string call_of(const base::place* p) { return p == nullptr || p->call.empty() ? "the call" : brief_call_text(*p); }
+
+inline action action_at(const base::place* p) {
+  if (p == nullptr) return {{}, {}, {}, 0, "a call at an unknown place"};
+  return {base::printable(p->call), within_text(*p), base::printable(p->file), p->line, call_text(*p)};
+}
+
+}  // namespace detail
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/rules/block_columns.hpp
 #ifndef WHYWAIT_RULES_BLOCK_COLUMNS_HPP
 #define WHYWAIT_RULES_BLOCK_COLUMNS_HPP
@@ -41255,8 +41282,31 @@ namespace rules {
 
 namespace detail {
 
+/// A block in the words of a sentence; names have at most 48 columns.
+struct block_name {
+  std::string text;
+  const char* kind;
+  std::string place;
+};
+inline block_name name_of(const explain::block_names& names, const explain::residual_term& term) {
+  const explain::block_description d = names.describe(term.block, term.within != 0);
+  block_name out{{}, d.kind_name, d.where != nullptr ? code_text(*d.where) : std::string()};
+  if (d.kind == explain::block_kind::between && d.until_end)
+    out.text = "the code after " + (d.since_init ? std::string(base::start_text()) : call_of(d.from));
+  else if (d.kind == explain::block_kind::between)
+    out.text =
+        "the code between " + (d.since_init ? std::string(base::start_text()) : call_of(d.from)) + " and " + call_of(d.where);
+  else if (d.kind == explain::block_kind::call)
+    out.text = (d.where != nullptr && d.where->call.compare(0, 4, "MPI_") == 0 && d.where->call.compare(0, 8, "MPI_File") != 0
+                    ? "the transfer in "
+                    : "the time in ") +
+               call_of(d.where);
+  else out.text = base::shorten_middle(base::printable(d.name), 48);
+  return out;
+}
+
 /// How much longer a visit takes on the late side, in seconds.
-inline double each(const explain::residual_term& t) noexcept {
+[[gnu::noinline]] inline double each(const explain::residual_term& t) noexcept {
   return 2e-9 * static_cast<double>(t.speed_ns) / std::max(1.0, static_cast<double>(t.causer_visits + t.waiter_visits));
 }
 
@@ -41396,30 +41446,6 @@ inline constexpr change_words begun_late_words{" because of ", ", which begins l
 inline constexpr change_words sleeping_words{" because of ", "", ": evening that out", "find what is waited for in ",
                                              ", asleep or blocked for most of it, or spread that evenly over the "};
 
-}  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/rules/place_columns.hpp
-#ifndef WHYWAIT_RULES_PLACE_COLUMNS_HPP
-#define WHYWAIT_RULES_PLACE_COLUMNS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace rules {
-namespace detail {
-
-/// A call as advice names it: "MPI_Send (halo.cpp:131)"; "the call" if it is unknown.
-inline std::string call_of(const base::place* p) { return p == nullptr || p->call.empty() ? "the call" : brief_call_text(*p); }
-
-inline action action_at(const base::place* p) {
-  if (p == nullptr) return {{}, {}, {}, 0, "a call at an unknown place"};
-  return {base::printable(p->call), within_text(*p), base::printable(p->file), p->line, call_text(*p)};
-}
-
-}  // namespace detail
 }  // namespace rules
 }  // namespace v0
 }  // namespace whywait
@@ -41845,29 +41871,6 @@ class fact_maker {
     return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0;
   }
 
-  /// A block in the words of a sentence; names have at most 48 columns.
-  struct block_name {
-    std::string text;
-    const char* kind;
-    std::string place;
-  };
-  block_name name_of(const explain::residual_term& term) const {
-    const explain::block_description d = names_.describe(term.block, term.within != 0);
-    block_name out{{}, d.kind_name, d.where != nullptr ? code_text(*d.where) : std::string()};
-    if (d.kind == explain::block_kind::between && d.until_end)
-      out.text = "the code after " + (d.since_init ? std::string(base::start_text()) : detail::call_of(d.from));
-    else if (d.kind == explain::block_kind::between)
-      out.text = "the code between " + (d.since_init ? std::string(base::start_text()) : detail::call_of(d.from)) + " and " +
-                 detail::call_of(d.where);
-    else if (d.kind == explain::block_kind::call)
-      out.text = (d.where != nullptr && d.where->call.compare(0, 4, "MPI_") == 0 && d.where->call.compare(0, 8, "MPI_File") != 0
-                      ? "the transfer in "
-                      : "the time in ") +
-                 detail::call_of(d.where);
-    else out.text = base::shorten_middle(base::printable(d.name), 48);
-    return out;
-  }
-
   /// Ratio of the time per visit on the late and the waiting side; 0 if one side did not run the block.
   static double speed_ratio(const explain::residual_term& t) noexcept {
     const bool work = t.causer_work > 0 && t.waiter_work > 0;
@@ -41881,8 +41884,9 @@ class fact_maker {
     return use != nullptr && 2 * use->most_polls_ns >= use->most_ns && use->most_ns > 0;
   }
   /// Wall time that balancing the largest block of a wait saves: the answer of the virtual clocks, which the verdict states,
-  /// or what its critical path has above the mean.
+  /// or what its critical path has above the mean. Of code that takes longer now on one rank, now on another, what evening it out saves.
   std::int64_t above_mean(const explain::residual_term& top, const code_spread& spread, std::int64_t longest_waiter) const {
+    if (moves(top, spread)) return balance_of(top)->evened_ns;
     if (balance_predicted(top, spread)) {
       const std::int64_t predicted = balance_of(top)->saving_ns;
       return std::min(std::max(predicted, program_.shared_processors ? spread.above_mean_ns : 0), program_.most_divided_ns);
@@ -41893,6 +41897,11 @@ class fact_maker {
     return std::min(std::min(listed_ns >= 0 ? listed_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns),
                     faster ? INT64_MAX : bounds_.by_balance());
   }
+  /// Whether a block takes longer now on one rank, now on another.
+  [[gnu::noinline]] bool moves(const explain::residual_term& top, const code_spread& spread) const noexcept {
+    const explain::balance_answer* const b = spread.uneven() || base::ranks_are_threads() ? nullptr : balance_of(top);
+    return b != nullptr && b->evened_ns > 2 * std::max<std::int64_t>(0, b->saving_ns);
+  }
   bool balance_predicted(const explain::residual_term& top, const code_spread& spread) const noexcept {
     const explain::balance_answer* const b = balance_of(top);
     if (!spread.uneven() || b == nullptr) return false;
@@ -41900,7 +41909,7 @@ class fact_maker {
     const bool few = std::string_view(spread.lead) == "alone" || std::string_view(spread.lead) == "few";
     return b->among == ranks_ || (b->unmarked && b->ranks > 1) || !few;
   }
-  const explain::balance_answer* balance_of(const explain::residual_term& top) const noexcept {
+  [[gnu::noinline]] const explain::balance_answer* balance_of(const explain::residual_term& top) const noexcept {
     const std::uint32_t at = balanced_.find(top.block);
     return at != base::key_map::none ? &found_.balances[at] : nullptr;
   }
@@ -41921,7 +41930,7 @@ class fact_maker {
     base::vector<std::string> names, places;
     base::pod_vector<const char*> kinds;
     for (const explain::residual_term* t : terms) {
-      block_name known = name_of(*t);
+      detail::block_name known = detail::name_of(names_, *t);
       names.push_back(std::move(known.text));
       places.push_back(std::move(known.place));
       kinds.push_back(known.kind);
@@ -42016,6 +42025,9 @@ class fact_maker {
     if (locked) avoidable = std::min(avoidable, bounds_.without_locks() + shared_ns);
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
     if (used > 0 && (e.why == explain::pattern::join || within_ranks(e.why))) avoidable = std::min(avoidable, by_speed);
+    // Of two threads one does half of the work of the other, or its own meanwhile.
+    if (e.why == explain::pattern::join && found_.locations <= 3)
+      avoidable = std::min(avoidable, std::max(avoidable / 2, found_.longest_ns - longest_waiter));
     if (locked) balanced_ns = 0;  // others cannot run it at the same time
     if (shapes_.of_service(e, found_.longest_ns)) avoidable = balanced_ns = 0;
     const bool handed_on = !terms.empty() && 2 * terms[0]->inherited_ns > terms[0]->total_ns;
@@ -45691,7 +45703,7 @@ declare problem for late_sender parameters (
                "{w.waiting_ranks} waited in {w.operation} for messages of {w.late_others}"
                + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them or parts of them earlier, if possible,")),
   advice = if(idle, "let {w.waiting_ranks} run a part of {w.blocks} as well, or make it shorter; or ",
-           if(w.blocks_count > 0 and w.sends_after_work and not w.only_divided and not in_vain, "call {w.cause} before {w.blocks} if the message does not depend on it, else after each part of it, or ",
+           if(w.blocks_count > 0 and w.sends_after_work and not w.only_divided and not in_vain, "call {w.cause} before {w.blocks} if the message does not depend on it, else after each part of it" + if(w.nonblocking, ", and MPI_Test in the rest (all but small ones leave only while both ranks are inside MPI)", "") + ", or ",
            if(w.blocks_count > 0, "make {w.blocks} shorter" + if(2 * w.top_inherited > w.top_duration, "", " on {w.late_ranks}") + ", or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", "")))))
            + if(w.nonblocking or (w.only_divided and w.blocks_count > 0), "give {w.waiting_ranks} work to do ahead of {w.operation}",
                 "post the receive early with MPI_Irecv and wait for it after other work"),

@@ -33,8 +33,8 @@ class clock_plan {
           all.push_back({1 - c.factor, static_cast<std::uint32_t>(clock), none, -1});
           continue;
         }
-        if (c.sends_first && (moving_.empty() || moving_.back() != clock)) moving_.push_back(static_cast<std::uint32_t>(clock));
-        if (c.polls && (polling_.empty() || polling_.back() != clock)) polling_.push_back(static_cast<std::uint32_t>(clock));
+        if (c.sends_first) add_once(moving_, static_cast<std::uint32_t>(clock));
+        if (c.polls) add_once(polling_, static_cast<std::uint32_t>(clock));
         const auto fresh = static_cast<std::uint32_t>(asked_.size());
         const std::uint32_t number = numbers_.intern(c.block, fresh);
         const auto changed =
@@ -105,6 +105,9 @@ class clock_plan {
     std::int32_t balanced;  ///< as in explain::change
   };
 
+  [[gnu::noinline]] static void add_once(base::pod_vector<std::uint32_t>& all, std::uint32_t clock) {
+    if (all.empty() || all.back() != clock) all.push_back(clock);
+  }
   static std::int64_t share(double part, std::int64_t ns) noexcept {
     return part == 0 ? 0 : core::nearest(part * static_cast<double>(ns));
   }

@@ -5,9 +5,11 @@
 #include <whywait/base/ranks.hpp>
 #include <whywait/base/vector.hpp>
 #include <whywait/core/stable_key.hpp>
+#include <whywait/explain/block_names.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/rules/data_facts.hpp>
 #include <whywait/rules/event_store.hpp>
+#include <whywait/rules/place_columns.hpp>
 #include <whywait/rules/rank_shares.hpp>
 
 #include <algorithm>
@@ -21,8 +23,31 @@ namespace rules {
 
 namespace detail {
 
+/// A block in the words of a sentence; names have at most 48 columns.
+struct block_name {
+  std::string text;
+  const char* kind;
+  std::string place;
+};
+inline block_name name_of(const explain::block_names& names, const explain::residual_term& term) {
+  const explain::block_description d = names.describe(term.block, term.within != 0);
+  block_name out{{}, d.kind_name, d.where != nullptr ? code_text(*d.where) : std::string()};
+  if (d.kind == explain::block_kind::between && d.until_end)
+    out.text = "the code after " + (d.since_init ? std::string(base::start_text()) : call_of(d.from));
+  else if (d.kind == explain::block_kind::between)
+    out.text =
+        "the code between " + (d.since_init ? std::string(base::start_text()) : call_of(d.from)) + " and " + call_of(d.where);
+  else if (d.kind == explain::block_kind::call)
+    out.text = (d.where != nullptr && d.where->call.compare(0, 4, "MPI_") == 0 && d.where->call.compare(0, 8, "MPI_File") != 0
+                    ? "the transfer in "
+                    : "the time in ") +
+               call_of(d.where);
+  else out.text = base::shorten_middle(base::printable(d.name), 48);
+  return out;
+}
+
 /// How much longer a visit takes on the late side, in seconds.
-inline double each(const explain::residual_term& t) noexcept {
+[[gnu::noinline]] inline double each(const explain::residual_term& t) noexcept {
   return 2e-9 * static_cast<double>(t.speed_ns) / std::max(1.0, static_cast<double>(t.causer_visits + t.waiter_visits));
 }
 

@@ -75,29 +75,6 @@ class fact_maker {
     return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0;
   }
 
-  /// A block in the words of a sentence; names have at most 48 columns.
-  struct block_name {
-    std::string text;
-    const char* kind;
-    std::string place;
-  };
-  block_name name_of(const explain::residual_term& term) const {
-    const explain::block_description d = names_.describe(term.block, term.within != 0);
-    block_name out{{}, d.kind_name, d.where != nullptr ? code_text(*d.where) : std::string()};
-    if (d.kind == explain::block_kind::between && d.until_end)
-      out.text = "the code after " + (d.since_init ? std::string(base::start_text()) : detail::call_of(d.from));
-    else if (d.kind == explain::block_kind::between)
-      out.text = "the code between " + (d.since_init ? std::string(base::start_text()) : detail::call_of(d.from)) + " and " +
-                 detail::call_of(d.where);
-    else if (d.kind == explain::block_kind::call)
-      out.text = (d.where != nullptr && d.where->call.compare(0, 4, "MPI_") == 0 && d.where->call.compare(0, 8, "MPI_File") != 0
-                      ? "the transfer in "
-                      : "the time in ") +
-                 detail::call_of(d.where);
-    else out.text = base::shorten_middle(base::printable(d.name), 48);
-    return out;
-  }
-
   /// Ratio of the time per visit on the late and the waiting side; 0 if one side did not run the block.
   static double speed_ratio(const explain::residual_term& t) noexcept {
     const bool work = t.causer_work > 0 && t.waiter_work > 0;
@@ -111,8 +88,9 @@ class fact_maker {
     return use != nullptr && 2 * use->most_polls_ns >= use->most_ns && use->most_ns > 0;
   }
   /// Wall time that balancing the largest block of a wait saves: the answer of the virtual clocks, which the verdict states,
-  /// or what its critical path has above the mean.
+  /// or what its critical path has above the mean. Of code that takes longer now on one rank, now on another, what evening it out saves.
   std::int64_t above_mean(const explain::residual_term& top, const code_spread& spread, std::int64_t longest_waiter) const {
+    if (moves(top, spread)) return balance_of(top)->evened_ns;
     if (balance_predicted(top, spread)) {
       const std::int64_t predicted = balance_of(top)->saving_ns;
       return std::min(std::max(predicted, program_.shared_processors ? spread.above_mean_ns : 0), program_.most_divided_ns);
@@ -123,6 +101,11 @@ class fact_maker {
     return std::min(std::min(listed_ns >= 0 ? listed_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns),
                     faster ? INT64_MAX : bounds_.by_balance());
   }
+  /// Whether a block takes longer now on one rank, now on another.
+  [[gnu::noinline]] bool moves(const explain::residual_term& top, const code_spread& spread) const noexcept {
+    const explain::balance_answer* const b = spread.uneven() || base::ranks_are_threads() ? nullptr : balance_of(top);
+    return b != nullptr && b->evened_ns > 2 * std::max<std::int64_t>(0, b->saving_ns);
+  }
   bool balance_predicted(const explain::residual_term& top, const code_spread& spread) const noexcept {
     const explain::balance_answer* const b = balance_of(top);
     if (!spread.uneven() || b == nullptr) return false;
@@ -130,7 +113,7 @@ class fact_maker {
     const bool few = std::string_view(spread.lead) == "alone" || std::string_view(spread.lead) == "few";
     return b->among == ranks_ || (b->unmarked && b->ranks > 1) || !few;
   }
-  const explain::balance_answer* balance_of(const explain::residual_term& top) const noexcept {
+  [[gnu::noinline]] const explain::balance_answer* balance_of(const explain::residual_term& top) const noexcept {
     const std::uint32_t at = balanced_.find(top.block);
     return at != base::key_map::none ? &found_.balances[at] : nullptr;
   }
@@ -151,7 +134,7 @@ class fact_maker {
     base::vector<std::string> names, places;
     base::pod_vector<const char*> kinds;
     for (const explain::residual_term* t : terms) {
-      block_name known = name_of(*t);
+      detail::block_name known = detail::name_of(names_, *t);
       names.push_back(std::move(known.text));
       places.push_back(std::move(known.place));
       kinds.push_back(known.kind);
@@ -246,6 +229,9 @@ class fact_maker {
     if (locked) avoidable = std::min(avoidable, bounds_.without_locks() + shared_ns);
     if (divides_work(e.why)) avoidable = std::min(avoidable, program_.most_divided_ns);
     if (used > 0 && (e.why == explain::pattern::join || within_ranks(e.why))) avoidable = std::min(avoidable, by_speed);
+    // Of two threads one does half of the work of the other, or its own meanwhile.
+    if (e.why == explain::pattern::join && found_.locations <= 3)
+      avoidable = std::min(avoidable, std::max(avoidable / 2, found_.longest_ns - longest_waiter));
     if (locked) balanced_ns = 0;  // others cannot run it at the same time
     if (shapes_.of_service(e, found_.longest_ns)) avoidable = balanced_ns = 0;
     const bool handed_on = !terms.empty() && 2 * terms[0]->inherited_ns > terms[0]->total_ns;

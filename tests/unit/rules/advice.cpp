@@ -713,6 +713,23 @@ TEST_CASE("code that is late in turn is joined where ranks end it in other lines
   CHECK(above("another") == "150 ms");
 }
 
+TEST_CASE("code that takes longer now on one rank, now on another, is worth what evening it out saves") {
+  auto o = sample::outcome({late_sender()});
+  o.critical_path = {{sample::compute, 3000 * sample::ms, 250 * sample::ms, 100}};
+  o.balances.emplace_back();
+  o.balances[0].block = o.balances[0].piece = sample::compute;
+  o.balances[0].evened_ns = 700 * sample::ms;
+  const rules::knowledge k = sample::knowledge(
+      "declare composite event any member ( wait as w ) when w.wait >= 0;"
+      "declare problem for any parameters ( name = \"above\", duration = w.duration, advice = \"{w.above_mean}\" );");
+  const auto above = [&](std::int64_t saving_ms) {
+    o.balances[0].saving_ns = saving_ms * sample::ms;
+    return sample::find(rules::evaluate(k, o, 4, sample::names()).waits[0].list, "above")->advice;
+  };
+  CHECK(above(10) == "700 ms");
+  CHECK(above(400) == "250 ms");  // one rank takes longer
+}
+
 TEST_CASE("evening out code of some ranks saves no more than dividing all work, and a marked wait cannot be divided") {
   auto o = sample::outcome({sample::wait(pattern::wait_at_nxn, sample::allreduce, sample::allreduce,
                                          {term(sample::compute, 900, 0, 100, 0, 900, 0)})});

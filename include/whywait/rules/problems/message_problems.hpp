@@ -22,7 +22,7 @@ declare problem for late_sender parameters (
                "{w.waiting_ranks} waited in {w.operation} for messages of {w.late_others}"
                + if(w.blocks_count > 0, ", which come after {w.blocks}", if(w.top_kind = 'call', ", which come after {w.top}", "")) + ": sending them or parts of them earlier, if possible,")),
   advice = if(idle, "let {w.waiting_ranks} run a part of {w.blocks} as well, or make it shorter; or ",
-           if(w.blocks_count > 0 and w.sends_after_work and not w.only_divided and not in_vain, "call {w.cause} before {w.blocks} if the message does not depend on it, else after each part of it, or ",
+           if(w.blocks_count > 0 and w.sends_after_work and not w.only_divided and not in_vain, "call {w.cause} before {w.blocks} if the message does not depend on it, else after each part of it" + if(w.nonblocking, ", and MPI_Test in the rest (all but small ones leave only while both ranks are inside MPI)", "") + ", or ",
            if(w.blocks_count > 0, "make {w.blocks} shorter" + if(2 * w.top_inherited > w.top_duration, "", " on {w.late_ranks}") + ", or ", if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", if(w.sends_after_work, "call {w.cause} earlier, or ", "")))))
            + if(w.nonblocking or (w.only_divided and w.blocks_count > 0), "give {w.waiting_ranks} work to do ahead of {w.operation}",
                 "post the receive early with MPI_Irecv and wait for it after other work"),
