@@ -4,6 +4,7 @@
 //
 // with: observer
 // ranks: 2 4
+// tries 3
 // environment: WHYWAIT_OUTPUT=out "WHYWAIT_WHATIF=block slow part x2; slow part=0.5,network=0; no such=0; slow=; network=x"
 // stdout ~ ^done$
 // stderr ~ ^  efficiency [\d-]+ % = load balance [\d-]+ % × serialisation [\d-]+ % × transfer [\d-]+( |\n    )%$

@@ -1,6 +1,7 @@
 // ranks: 2
 // with: observer
 // timeout: 100
+// tries 3
 //
 // Many threads, one after the other, that only run marked work and end between two MPI calls of the main thread: their
 // work is the cause of its lateness, although their locations serve later threads.

@@ -1,6 +1,7 @@
 // ranks: 2
 // with: observer
 // timeout: 100
+// tries 3
 //
 // Threads that only exist do not dilute the waiting of their rank: pools of 7 and of 63 that sleep, and 60 short-lived ones,
 // most of which have run a marked piece of work. Rank 1 waits for most of the time.
