@@ -52390,7 +52390,7 @@ struct collective_visit {
   std::int64_t instance;  ///< number of the operation on its communicator
   std::int64_t begin_ns, end_ns;
   core::stable_key site;
-  std::int64_t members;
+  std::int64_t members;  ///< of the communicator; negative: a rank may leave this call before all have arrived
 };
 static_assert(std::is_trivially_copyable<collective_visit>::value, "sent between ranks as bytes");
 
@@ -52412,7 +52412,7 @@ class completion {
       const explain::location_history& here = rank_->locations[location_];
       for (next_ = std::max(next_, here.carried); next_ < here.records.size(); ++next_) {
         const core::sync_record& r = here.records[next_];
-        if (!holds_all_ranks(r) || r.has(core::sync_flag::failed) || r.comm >= rank_->communicators.size()) continue;
+        if (!may_hold(r) || r.comm >= rank_->communicators.size()) continue;
         const explain::communicator& comm = rank_->communicators[r.comm];
         if (comm.id == 0 || comm.inter || comm.size < 2) continue;
         if (!users_.empty() && users_[user_of_.find(comm.id)] == several) continue;
@@ -52420,8 +52420,12 @@ class completion {
         const std::uint32_t number = numbers_.intern(comm.id, static_cast<std::uint32_t>(passed_.size()));
         if (number == passed_.size()) passed_.push_back(0);
         const core::stable_key site = r.site < here.call_sites.size() ? here.call_sites[r.site] : 0;
-        const collective_visit v{comm.id, ++passed_[number], rank_->clock(r.begin), rank_->clock(r.begin + r.duration),
-                                 site,    comm.size};
+        const collective_visit v{comm.id,
+                                 ++passed_[number],
+                                 rank_->clock(r.begin),
+                                 rank_->clock(r.begin + r.duration),
+                                 site,
+                                 holds_all_ranks(r) && !r.has(core::sync_flag::failed) ? comm.size : -comm.size};
         const core::stable_key owner = core::combine(v.communicator, static_cast<std::uint64_t>(v.instance));
         auto& packet = to(static_cast<std::int32_t>(owner % ranks));
         const auto* const bytes = reinterpret_cast<const unsigned char*>(&v);
@@ -52446,7 +52450,7 @@ class completion {
         visits_[first].next = place;
         ++visits_[first].count;
       }
-      if (visits_[first].count < v.members) continue;
+      if (visits_[first].count < std::abs(v.members)) continue;
       open_.erase(key);
       evaluate(first);
     }
@@ -52470,7 +52474,7 @@ class completion {
       const auto& records = rank_->locations[l].records;
       for (std::size_t i = 0; i != records.size(); ++i) {
         const core::sync_record& r = records[i];
-        if (!holds_all_ranks(r) || r.comm >= rank_->communicators.size() || rank_->communicators[r.comm].id == 0) continue;
+        if (!may_hold(r) || r.comm >= rank_->communicators.size() || rank_->communicators[r.comm].id == 0) continue;
         const std::uint32_t number =
             user_of_.intern(rank_->communicators[r.comm].id, static_cast<std::uint32_t>(users_.size()));
         if (number == users_.size()) users_.push_back(l);
@@ -52479,9 +52483,17 @@ class completion {
     }
   }
 
+  // Whether an operation may hold all ranks. All of them are numbered: of those with counts of each rank one may have no data to get.
+  static bool may_hold(const core::sync_record& r) noexcept {
+    const core::call_role role = core::role_of(r.call);
+    return role == core::call_role::barrier || role == core::call_role::all_to_all;
+  }
+
   void evaluate(std::uint32_t first) {
     std::int64_t last_begin = visits_[first].what.begin_ns, first_end = visits_[first].what.end_ns;
+    bool holds = visits_[first].what.members > 0;
     for (std::uint32_t i = visits_[first].next; i != first; i = visits_[i].next) {
+      holds = holds && visits_[i].what.members > 0;
       last_begin = std::max(last_begin, visits_[i].what.begin_ns);
       first_end = std::min(first_end, visits_[i].what.end_ns);
     }
@@ -52489,7 +52501,7 @@ class completion {
     for (std::uint32_t i = first, left = 1; left != 0; left = i != first ? 1 : 0) {
       visit& v = visits_[i];
       const std::int64_t late = v.what.end_ns - complete;
-      if (late >= least_ns_) {
+      if (holds && late >= least_ns_) {
         site_use& use = of(found_, v.what.site);
         ++use.late_exits;
         use.late_exit_ns += late;
