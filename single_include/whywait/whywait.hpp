@@ -22755,6 +22755,9 @@ constexpr bool is_count_key(core::stable_key key, core::code_count& what) noexce
 /// Memory: one entry per block that ran since the last reading.
 class code_readings {
  public:
+  /// give(block, count, value)
+  using give_call = borrowed<void(std::uint32_t, core::code_count, std::int64_t)>;
+
   /// Code of a block ran for some time.
   void ran(std::uint32_t block, std::int64_t ns) {
     if (ns <= 0) return;
@@ -22788,17 +22791,29 @@ class code_readings {
     return true;
   }
 
-  /// The segment ends: calls give(block, count, value) for what readings in it have counted. Nothing is assigned if calls took
-  /// more than an eighth of the time, because what was counted in them is not known.
-  template <class Give>
-  void end_segment(Give&& give) {
-    if (!read_) return;
+  /// The segment ends: calls `give` for what readings in it have counted. Nothing is assigned if calls took more than an eighth of the
+  /// time, because what was counted in them is not known. Of the time blocked each block gets what cannot have been that of the others;
+  /// returns the rest, in ns.
+  std::int64_t end_segment(const give_call& give) { return read_ ? assign(give) : 0; }
+
+ private:
+  [[gnu::noinline]] std::int64_t assign(const give_call& give) {
+    std::int64_t off_ns = 0;
     if (code_ns_ > 0 && 8 * calls_ns_ <= code_ns_ + calls_ns_) {
-      const std::int64_t off_ns = code_ns_ - counted_[core::code_count::ran_ns] - counted_[core::code_count::delay_ns];
       counted_[core::code_count::read_ns] = code_ns_;
       // A thread that did not give its processor up lost it to the host of a virtual machine.
-      if (counted_[core::code_count::sleeps] != 0 && off_ns > 0) counted_[core::code_count::blocked_ns] = off_ns;
+      if (counted_[core::code_count::sleeps] != 0)
+        off_ns =
+            std::max<std::int64_t>(0, code_ns_ - counted_[core::code_count::ran_ns] - counted_[core::code_count::delay_ns]);
       counted_[core::code_count::sleeps] = 0;
+      std::int64_t blocked_ns = 0;
+      for (const entry& e : blocks_) {
+        const std::int64_t least_ns = off_ns - (code_ns_ - e.ns);
+        if (least_ns <= 0) continue;
+        give(e.block, core::code_count::blocked_ns, least_ns);
+        blocked_ns += least_ns;
+      }
+      off_ns -= blocked_ns;
       for (std::size_t c = 0; c != core::code_counts_size; ++c) {
         if (counted_.values[c] == 0) continue;
         const double each = static_cast<double>(counted_.values[c]) / static_cast<double>(code_ns_);
@@ -22813,9 +22828,9 @@ class code_readings {
       }
     }
     restart();
+    return off_ns;
   }
 
- private:
   struct entry {
     std::uint32_t block;
     std::int64_t ns;
@@ -38047,9 +38062,12 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
+/// Stands for the time that a thread slept in one of several blocks.
+constexpr core::stable_key of_several = explain::count_key(core::code_count::blocked_ns);
+
 /// What one thread of a rank itself did in one block, outside MPI.
 struct rank_code {
-  core::stable_key block = 0;
+  core::stable_key block = 0;  ///< or `of_several`
   std::int64_t ns = 0, visits = 0, work = 0;
   std::int64_t polls_ns = 0;  ///< of `ns`, between two polls of one call: it may be a loop that waits
   core::code_counts counts{};
@@ -38157,11 +38175,9 @@ struct code_use {
 
   /// The part of its time (0 to 1) in which the thread with the most was asleep or blocked; 0 where most of it was not counted, and of
   /// code in which all count units of work, which may sleep as well.
-  double asleep() const noexcept {
-    const std::int64_t read_ns = most_counts[core::code_count::read_ns];
-    if (read_ns <= 0 || 2 * read_ns < most_ns || counting_ranks == ranks) return 0;
-    return static_cast<double>(most_counts[core::code_count::blocked_ns]) / static_cast<double>(read_ns);
-  }
+  double asleep() const noexcept { return counting_ranks == ranks ? 0 : part_of_most(core::code_count::blocked_ns); }
+  /// The part of its time (0 to 1) in which that thread was ready to run without a processor; 0 where most of it was not counted.
+  double lacking() const noexcept { return part_of_most(core::code_count::delay_ns); }
   /// Whether less work, or another division of it, may change nothing: that thread sleeps for a good part of the time, for most of
   /// what it takes longer than the others, or, as up to the next tick of a clock, in other code for half of what evening it out saves.
   bool sleeps() const noexcept {
@@ -38171,6 +38187,13 @@ struct code_use {
     const std::int64_t more_ns = longer_ns(most_ns, ns), evened_ns = most_ns - ns / std::max(1, ranks);
     return asleep() >= least_asleep || (asleep() > 0 && 2 * longer_ns(most_counts[what], counts[what]) >= more_ns) ||
            (evened_ns > 0 && 2 * (most_asleep_ns - most_counts[what]) >= evened_ns);
+  }
+
+ private:
+  double part_of_most(core::code_count what) const noexcept {
+    const std::int64_t read_ns = most_counts[core::code_count::read_ns];
+    if (read_ns <= 0 || 2 * read_ns < most_ns) return 0;
+    return static_cast<double>(most_counts[what]) / static_cast<double>(read_ns);
   }
 };
 static_assert(std::is_trivially_copyable<code_use>::value, "sent between ranks as bytes");
@@ -38239,8 +38262,9 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
     base::pair_cache<std::uint32_t, 4> between;
     explain::code_readings readings;
     const auto read = [&] {
-      readings.end_segment(
+      const std::int64_t rest_ns = readings.end_segment(
           [&](std::uint32_t number, core::code_count what, std::int64_t value) { all[number].counts[what] += value; });
+      if (rest_ns != 0) in(of_several).counts[core::code_count::blocked_ns] += rest_ns;
     };
     const auto key_of = [&here](std::uint32_t site) { return site < here.call_sites.size() ? here.call_sites[site] : 0; };
     const auto compute = [&](std::uint64_t steps_end, std::int64_t until_ns, std::uint32_t site, bool polls) {
@@ -38341,7 +38365,8 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
       u.counting_ranks = c.work > 0 ? 1 : 0;
       return u;
     };
-    for (std::size_t i = begin; i != end; ++i) of_thread.blocks.push_back(enter(code[i]));
+    for (std::size_t i = begin; i != end; ++i)
+      if (code[i].block != of_several) of_thread.blocks.push_back(enter(code[i]));
     of_thread.whole = enter(whole);
     of_thread.whole.ran_ns = of_thread.whole.most_ran_ns = ran_ns;
     out.merge(of_thread);
@@ -64590,6 +64615,17 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
+/// How long the main thread of this rank slept in code. Units of work are work, and regions that count as waiting are known to sleep.
+inline std::int64_t asleep_outside_waits(const base::pod_vector<rules::rank_code>& code, const core::site_table& sites) {
+  std::int64_t asleep_ns = 0;
+  for (const rules::rank_code& c : code) asleep_ns += c.thread == 0 && c.work == 0 ? c.counts[core::code_count::blocked_ns] : 0;
+  for (std::uint32_t s = 1; s < sites.size(); ++s) {
+    if (sites[s].kind != core::site_kind::waiting) continue;  // there are few
+    for (const rules::rank_code& c : code) asleep_ns -= c.thread == 0 && c.work == 0 && c.block == sites[s].key ? c.ns : 0;
+  }
+  return std::max<std::int64_t>(0, asleep_ns);
+}
+
 /// Analyses the run so far. The data passes through all stages, from records to explanation, names, rules and report.
 /// The result is complete on rank 0. Collective over the process's tool communicator.
 inline reports::result analyse(mpi::state& process, epoch& now) {
@@ -64607,9 +64643,7 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   time_not_understood& unknown_so_far = now.so_far().unknown;
   reports::mpi_time files = unknown_so_far.files().gather(now.team());
   reports::mpi_time other_worlds = unknown_so_far.other_worlds().gather(now.team());
-  std::int64_t asleep_ns = 0;
-  for (const rules::rank_code& c : now.so_far().code_of_rank)  // other threads may be idle, and units of work are work
-    asleep_ns += c.thread == 0 && c.work == 0 ? c.counts[core::code_count::blocked_ns] : 0;
+  const std::int64_t asleep_ns = asleep_outside_waits(now.so_far().code_of_rank, process.registry->sites);
   reports::mpi_time asleep = gather_seconds(asleep_ns > 0, base::seconds_of(asleep_ns), now.team());
   for (const time_not_understood::site_sum& s : unknown_so_far.sites()) keys.push_back(s.key);
   for (const mpi_time_sums* const sums : {&unknown_so_far.files(), &unknown_so_far.other_worlds()})

@@ -5,7 +5,9 @@
 #include <whywait/core/code_count.hpp>
 #include <whywait/core/nearest.hpp>
 #include <whywait/core/stable_key.hpp>
+#include <whywait/explain/transport_calls.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -28,6 +30,9 @@ constexpr bool is_count_key(core::stable_key key, core::code_count& what) noexce
 /// Memory: one entry per block that ran since the last reading.
 class code_readings {
  public:
+  /// give(block, count, value)
+  using give_call = borrowed<void(std::uint32_t, core::code_count, std::int64_t)>;
+
   /// Code of a block ran for some time.
   void ran(std::uint32_t block, std::int64_t ns) {
     if (ns <= 0) return;
@@ -61,17 +66,29 @@ class code_readings {
     return true;
   }
 
-  /// The segment ends: calls give(block, count, value) for what readings in it have counted. Nothing is assigned if calls took
-  /// more than an eighth of the time, because what was counted in them is not known.
-  template <class Give>
-  void end_segment(Give&& give) {
-    if (!read_) return;
+  /// The segment ends: calls `give` for what readings in it have counted. Nothing is assigned if calls took more than an eighth of the
+  /// time, because what was counted in them is not known. Of the time blocked each block gets what cannot have been that of the others;
+  /// returns the rest, in ns.
+  std::int64_t end_segment(const give_call& give) { return read_ ? assign(give) : 0; }
+
+ private:
+  [[gnu::noinline]] std::int64_t assign(const give_call& give) {
+    std::int64_t off_ns = 0;
     if (code_ns_ > 0 && 8 * calls_ns_ <= code_ns_ + calls_ns_) {
-      const std::int64_t off_ns = code_ns_ - counted_[core::code_count::ran_ns] - counted_[core::code_count::delay_ns];
       counted_[core::code_count::read_ns] = code_ns_;
       // A thread that did not give its processor up lost it to the host of a virtual machine.
-      if (counted_[core::code_count::sleeps] != 0 && off_ns > 0) counted_[core::code_count::blocked_ns] = off_ns;
+      if (counted_[core::code_count::sleeps] != 0)
+        off_ns =
+            std::max<std::int64_t>(0, code_ns_ - counted_[core::code_count::ran_ns] - counted_[core::code_count::delay_ns]);
       counted_[core::code_count::sleeps] = 0;
+      std::int64_t blocked_ns = 0;
+      for (const entry& e : blocks_) {
+        const std::int64_t least_ns = off_ns - (code_ns_ - e.ns);
+        if (least_ns <= 0) continue;
+        give(e.block, core::code_count::blocked_ns, least_ns);
+        blocked_ns += least_ns;
+      }
+      off_ns -= blocked_ns;
       for (std::size_t c = 0; c != core::code_counts_size; ++c) {
         if (counted_.values[c] == 0) continue;
         const double each = static_cast<double>(counted_.values[c]) / static_cast<double>(code_ns_);
@@ -86,9 +103,9 @@ class code_readings {
       }
     }
     restart();
+    return off_ns;
   }
 
- private:
   struct entry {
     std::uint32_t block;
     std::int64_t ns;

@@ -38,6 +38,17 @@ namespace whywait {
 inline namespace v0 {
 namespace finalize {
 
+/// How long the main thread of this rank slept in code. Units of work are work, and regions that count as waiting are known to sleep.
+inline std::int64_t asleep_outside_waits(const base::pod_vector<rules::rank_code>& code, const core::site_table& sites) {
+  std::int64_t asleep_ns = 0;
+  for (const rules::rank_code& c : code) asleep_ns += c.thread == 0 && c.work == 0 ? c.counts[core::code_count::blocked_ns] : 0;
+  for (std::uint32_t s = 1; s < sites.size(); ++s) {
+    if (sites[s].kind != core::site_kind::waiting) continue;  // there are few
+    for (const rules::rank_code& c : code) asleep_ns -= c.thread == 0 && c.work == 0 && c.block == sites[s].key ? c.ns : 0;
+  }
+  return std::max<std::int64_t>(0, asleep_ns);
+}
+
 /// Analyses the run so far. The data passes through all stages, from records to explanation, names, rules and report.
 /// The result is complete on rank 0. Collective over the process's tool communicator.
 inline reports::result analyse(mpi::state& process, epoch& now) {
@@ -55,9 +66,7 @@ inline reports::result analyse(mpi::state& process, epoch& now) {
   time_not_understood& unknown_so_far = now.so_far().unknown;
   reports::mpi_time files = unknown_so_far.files().gather(now.team());
   reports::mpi_time other_worlds = unknown_so_far.other_worlds().gather(now.team());
-  std::int64_t asleep_ns = 0;
-  for (const rules::rank_code& c : now.so_far().code_of_rank)  // other threads may be idle, and units of work are work
-    asleep_ns += c.thread == 0 && c.work == 0 ? c.counts[core::code_count::blocked_ns] : 0;
+  const std::int64_t asleep_ns = asleep_outside_waits(now.so_far().code_of_rank, process.registry->sites);
   reports::mpi_time asleep = gather_seconds(asleep_ns > 0, base::seconds_of(asleep_ns), now.team());
   for (const time_not_understood::site_sum& s : unknown_so_far.sites()) keys.push_back(s.key);
   for (const mpi_time_sums* const sums : {&unknown_so_far.files(), &unknown_so_far.other_worlds()})

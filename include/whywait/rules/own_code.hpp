@@ -22,9 +22,12 @@ namespace whywait {
 inline namespace v0 {
 namespace rules {
 
+/// Stands for the time that a thread slept in one of several blocks.
+constexpr core::stable_key of_several = explain::count_key(core::code_count::blocked_ns);
+
 /// What one thread of a rank itself did in one block, outside MPI.
 struct rank_code {
-  core::stable_key block = 0;
+  core::stable_key block = 0;  ///< or `of_several`
   std::int64_t ns = 0, visits = 0, work = 0;
   std::int64_t polls_ns = 0;  ///< of `ns`, between two polls of one call: it may be a loop that waits
   core::code_counts counts{};
@@ -132,11 +135,9 @@ struct code_use {
 
   /// The part of its time (0 to 1) in which the thread with the most was asleep or blocked; 0 where most of it was not counted, and of
   /// code in which all count units of work, which may sleep as well.
-  double asleep() const noexcept {
-    const std::int64_t read_ns = most_counts[core::code_count::read_ns];
-    if (read_ns <= 0 || 2 * read_ns < most_ns || counting_ranks == ranks) return 0;
-    return static_cast<double>(most_counts[core::code_count::blocked_ns]) / static_cast<double>(read_ns);
-  }
+  double asleep() const noexcept { return counting_ranks == ranks ? 0 : part_of_most(core::code_count::blocked_ns); }
+  /// The part of its time (0 to 1) in which that thread was ready to run without a processor; 0 where most of it was not counted.
+  double lacking() const noexcept { return part_of_most(core::code_count::delay_ns); }
   /// Whether less work, or another division of it, may change nothing: that thread sleeps for a good part of the time, for most of
   /// what it takes longer than the others, or, as up to the next tick of a clock, in other code for half of what evening it out saves.
   bool sleeps() const noexcept {
@@ -146,6 +147,13 @@ struct code_use {
     const std::int64_t more_ns = longer_ns(most_ns, ns), evened_ns = most_ns - ns / std::max(1, ranks);
     return asleep() >= least_asleep || (asleep() > 0 && 2 * longer_ns(most_counts[what], counts[what]) >= more_ns) ||
            (evened_ns > 0 && 2 * (most_asleep_ns - most_counts[what]) >= evened_ns);
+  }
+
+ private:
+  double part_of_most(core::code_count what) const noexcept {
+    const std::int64_t read_ns = most_counts[core::code_count::read_ns];
+    if (read_ns <= 0 || 2 * read_ns < most_ns) return 0;
+    return static_cast<double>(most_counts[what]) / static_cast<double>(read_ns);
   }
 };
 static_assert(std::is_trivially_copyable<code_use>::value, "sent between ranks as bytes");
@@ -214,8 +222,9 @@ inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::ran
     base::pair_cache<std::uint32_t, 4> between;
     explain::code_readings readings;
     const auto read = [&] {
-      readings.end_segment(
+      const std::int64_t rest_ns = readings.end_segment(
           [&](std::uint32_t number, core::code_count what, std::int64_t value) { all[number].counts[what] += value; });
+      if (rest_ns != 0) in(of_several).counts[core::code_count::blocked_ns] += rest_ns;
     };
     const auto key_of = [&here](std::uint32_t site) { return site < here.call_sites.size() ? here.call_sites[site] : 0; };
     const auto compute = [&](std::uint64_t steps_end, std::int64_t until_ns, std::uint32_t site, bool polls) {
@@ -316,7 +325,8 @@ inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& 
       u.counting_ranks = c.work > 0 ? 1 : 0;
       return u;
     };
-    for (std::size_t i = begin; i != end; ++i) of_thread.blocks.push_back(enter(code[i]));
+    for (std::size_t i = begin; i != end; ++i)
+      if (code[i].block != of_several) of_thread.blocks.push_back(enter(code[i]));
     of_thread.whole = enter(whole);
     of_thread.whole.ran_ns = of_thread.whole.most_ran_ns = ran_ns;
     out.merge(of_thread);

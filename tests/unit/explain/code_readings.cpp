@@ -70,6 +70,30 @@ TEST_CASE("a thread that gave its processor up was blocked for the time that the
   CHECK(blocked(1, 50, 60) == 0);
 }
 
+TEST_CASE("of several blocks each was blocked for what cannot have been the time of the others") {
+  const auto blocked = [](std::int64_t first, std::int64_t second, std::int64_t ran, std::int64_t& rest) {
+    code_readings r;
+    r.ran(7, first);
+    r.ran(8, second);
+    core::code_counts counts{};
+    counts[code_count::sleeps] = 1;
+    counts[code_count::ran_ns] = ran;
+    core::counted_step::write(counts, [&r](const core::path_step& step) { CHECK(r.take(step)); });
+    given_counts all;
+    rest = r.end_segment([&all](std::uint32_t block, code_count what, std::int64_t value) { all[{block, what}] += value; });
+    return std::make_pair(all[{7, code_count::blocked_ns}], all[{8, code_count::blocked_ns}]);
+  };
+  std::int64_t rest = 0;
+  CHECK(blocked(500, 300, 300, rest) == std::make_pair(std::int64_t{200}, std::int64_t{0}));
+  CHECK(rest == 300);
+  CHECK(blocked(500, 300, 0, rest) == std::make_pair(std::int64_t{500}, std::int64_t{300}));
+  CHECK(rest == 0);
+  CHECK(blocked(500, 500, 500, rest) == std::make_pair(std::int64_t{0}, std::int64_t{0}));
+  CHECK(rest == 500);
+  CHECK(blocked(500, 0, 100, rest).first == 400);
+  CHECK(rest == 0);
+}
+
 TEST_CASE("what may have been counted in calls belongs to no block") {
   code_readings r;
   r.ran(1, 700);
