@@ -20257,7 +20257,7 @@ constexpr core::stable_key node_network_key() noexcept { return core::combine(2,
 /// all threads that run it take equally long in it instead, in each part of the run. With
 /// `sends_first` nothing takes another time, but messages are sent before the work in `block` that their sender did since it
 /// last received anything; with `polls` as well, calls that complete requests let others go on as if MPI were called all through that
-/// work. With `removed` no rank waits in the call that `block` is.
+/// work; with `posts` as well, receives are posted ahead of it. With `removed` no rank waits in the call that `block` is.
 struct change {
   core::stable_key block = 0;  ///< key of a region, step or derived block, or network_key()
   double factor = 1.0;
@@ -20265,6 +20265,7 @@ struct change {
   bool sends_first = false;
   bool removed = false;
   bool polls = false;
+  bool posts = false;
 };
 
 /// A hypothetical run with all these changes.
@@ -21421,6 +21422,8 @@ struct outcome {
   removed_call removal;  ///< of the barrier that ranks wait longest in
   removed_call
       polls;  ///< of waits for progress, if ranks called MPI in the code that holds it up (`site`: that which does longest)
+  removed_call
+      posts;  ///< of waits for receives, if these were posted, and messages sent, ahead of the code that makes them late
   removed_call no_locks;  ///< of all waits for locks; `site`: one of them
   turn_taking turns;  ///< of the two threads that wait longest for each other
   base::vector<what_if_answer> savings;  ///< the most costly blocks twice as fast, largest saving first
@@ -21576,6 +21579,7 @@ class clock_plan {
         }
         if (c.sends_first) add_once(moving_, static_cast<std::uint32_t>(clock));
         if (c.polls) add_once(polling_, static_cast<std::uint32_t>(clock));
+        if (c.posts) add_once(posting_, static_cast<std::uint32_t>(clock));
         const auto fresh = static_cast<std::uint32_t>(asked_.size());
         const std::uint32_t number = numbers_.intern(c.block, fresh);
         const auto changed =
@@ -21602,6 +21606,8 @@ class clock_plan {
   const base::pod_vector<std::uint32_t>& moving() const noexcept { return moving_; }
   /// Those of them that also let others go on before a call that completes requests.
   const base::pod_vector<std::uint32_t>& polling() const noexcept { return polling_; }
+  /// Those of them that also move the posting of receives.
+  const base::pod_vector<std::uint32_t>& posting() const noexcept { return posting_; }
 
   std::size_t clocks() const noexcept { return clocks_; }
   /// Whether a clock is a question that leaves the network as it is.
@@ -21657,7 +21663,7 @@ class clock_plan {
   std::size_t clocks_;
   std::uint64_t changes_calls_;  ///< by clock: compensation, and questions about the network
   base::vector<saving> network_, node_network_, files_, asked_;
-  base::pod_vector<std::uint32_t> moving_, polling_;
+  base::pod_vector<std::uint32_t> moving_, polling_, posting_;
   base::key_map numbers_;  ///< the first saving in asked_ of each block
 };
 
@@ -21963,7 +21969,8 @@ class joined_code {
   /// The time of each location of a rank by block, ascending.
   using time_by_location = base::vector<base::pod_vector<explain::block_time>>;
 
-  /// Adds the sums to `own`. Asks for the functions of pieces that make at least 1 % of it. O(pieces log pieces).
+  /// Adds the sums to `own`. Asks for the functions of pieces that make at least 1 % of it, and of the longest 64 also for those of 0.1 %,
+  /// for loops that the compiler unrolled. O(pieces log pieces).
   void join(base::pod_vector<unmarked_piece>& pieces, explain::function_names* functions, time_by_location& own) {
     base::pod_vector<std::int64_t> whole_ns(own.size(), 0);
     for (std::size_t l = 0; l != own.size(); ++l)
@@ -21973,7 +21980,7 @@ class joined_code {
     for (const unmarked_piece& p : pieces) {
       const auto fresh = static_cast<std::uint32_t>(of_blocks_.size());
       const std::uint32_t number = number_of.intern(p.block, fresh);
-      if (number == fresh) enter(p, p.ns >= whole_ns[p.location] / 100 ? functions : nullptr);
+      if (number == fresh) enter(p, p.ns >= whole_ns[p.location] / (number < 64 ? 1000 : 100) ? functions : nullptr);
       const core::stable_key key = of_blocks_[number].piece;
       if (key == 0) continue;
       sum& all = of_blocks_[first_of.intern(key, number)];
@@ -22075,7 +22082,7 @@ class joined_code {
   }
 
   base::key_map numbers_;  ///< in sums_
-  base::pod_vector<sum> sums_;  ///< by joined code; at most 101, and one for each call site
+  base::pod_vector<sum> sums_;  ///< by joined code; at most 165, and one for each call site
   base::pod_vector<sum> of_blocks_;  ///< all pieces, ascending; `piece`: the key that joins the block, or 0
 };
 
@@ -23441,6 +23448,7 @@ struct clock_leg {
   bool brings_data;    ///< what follows the call may depend on data that it brought
   bool sends;
   bool completes;  ///< the call only completes requests
+  bool receives;  ///< it posts a receive
 };
 
 /// The records of one location, one after the other, as the clocks of one pass need them. Nothing is kept of earlier records,
@@ -23514,6 +23522,7 @@ class clock_legs {
     leg_.of_files = of_files_ != nullptr && r != nullptr && (*of_files_)[next_];
     leg_.brings_data = r != nullptr && explain::may_bring_data(*r);
     leg_.sends = r != nullptr && r->has(core::sync_flag::posts_send);
+    leg_.receives = r != nullptr && r->has(core::sync_flag::posts_receive);
     const core::call_role role = r != nullptr ? core::role_of(r->call) : core::call_role::local;
     leg_.completes = role >= core::call_role::complete_all && role <= core::call_role::test;
     // A further thread counts from its first to its last call.
@@ -24138,8 +24147,9 @@ class location_clocks {
     s.bound_ns = bound_ns_ + ahead_ns;
     s.error_ns = error_ns();
     set_without(s.at, now_ns_, delay_, clocks_);
-    if (!leg_.sends && !leg_.completes) return;
-    for (const std::uint32_t h : leg_.sends ? plan_->moving() : plan_->polling()) s.at[h] -= ahead_[h];
+    if (!leg_.sends && !leg_.completes && !leg_.receives) return;
+    for (const std::uint32_t h : leg_.sends ? plan_->moving() : leg_.completes ? plan_->polling() : plan_->posting())
+      s.at[h] -= ahead_[h];
   }
 
   /// How long a call was blocked, and how long it would have been under clock 0.
@@ -29832,7 +29842,7 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
   auto& [waits, meanings, locations, records, waiting_ns, paused_ns, location_ns, longest_ns, clock_violations, unmatched,
          fault_ns, progress, total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends,
-         removal, polls, no_locks, turns, savings, factors, maps] = run;
+         removal, polls, posts, no_locks, turns, savings, factors, maps] = run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
   locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
@@ -29892,7 +29902,8 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   // The same barrier in all epochs, or that of one epoch: a lower bound.
   if (removal.site == epoch.removal.site) removal.saving_ns += epoch.removal.saving_ns;
   else if (removal.saving_ns < epoch.removal.saving_ns) removal = epoch.removal;
-  for (const auto& [all, more] : {std::pair(&no_locks, &epoch.no_locks), std::pair(&polls, &epoch.polls)}) {
+  for (const auto& [all, more] :
+       {std::pair(&no_locks, &epoch.no_locks), std::pair(&polls, &epoch.polls), std::pair(&posts, &epoch.posts)}) {
     if (all->site == 0) all->site = more->site;
     all->saving_ns += more->saving_ns;
   }
@@ -33017,13 +33028,14 @@ inline base::pod_vector<explain::earlier_send> sends_to_move(const base::vector<
   return sends;
 }
 
-/// The code that holds up most of the waits for progress of each kind, longest first: it is predicted what it saves if the late ranks
-/// called MPI all through it.
-inline base::pod_vector<core::stable_key> code_to_poll_in(const base::vector<explain::merged_class>& classes) {
+/// The code that holds up most of the waits of each kind for progress, or for receives, longest first: it is predicted what it saves if
+/// the late ranks called MPI all through it, or exchanged messages ahead of it.
+inline base::pod_vector<core::stable_key> code_behind(explain::pattern why,
+                                                      const base::vector<explain::merged_class>& classes) {
   constexpr std::size_t most = 8;
   base::vector<key_time> all;
   for (const explain::merged_class& c : classes) {
-    if (c.sum.why != explain::pattern::wait_for_progress) continue;
+    if (c.sum.why != why) continue;
     for (const explain::residual_term& t : c.sum.residual)
       if (t.within == 0 && 4 * t.total_ns > c.sum.wait_ns) all.emplace_back(t.block, t.total_ns);
   }
@@ -33139,21 +33151,24 @@ inline explain::turn_taking turns_to_end(const base::vector<explain::merged_clas
 class chosen_changes {
  public:
   void choose(const base::vector<explain::merged_class>& classes) {
-    code_ = code_to_poll_in(classes);
+    polled_ = code_behind(explain::pattern::wait_for_progress, classes);
+    posted_ = code_behind(explain::pattern::late_receiver, classes);
     sends_ = sends_to_move(classes);
     barrier_ = barrier_to_remove(classes);
     locks_ = locks_to_remove(classes);
     turns_ = turns_to_end(classes);
   }
   void write(base::packet& out) const {
-    put_all(out, code_);
+    put_all(out, polled_);
+    put_all(out, posted_);
     put_all(out, sends_);
     put(out, barrier_);
     put_all(out, locks_);
     put(out, turns_);
   }
   void read(base::packet_reader& in) {
-    get_all(in, code_);
+    get_all(in, polled_);
+    get_all(in, posted_);
     get_all(in, sends_);
     barrier_ = in.get<core::stable_key>();
     get_all(in, locks_);
@@ -33161,7 +33176,8 @@ class chosen_changes {
   }
 
   void add_questions(base::vector<explain::what_if>& all) const {
-    for (const core::stable_key code : code_) add(all, {code, 1.0, -1, true, false, true}, code == code_[0]);
+    for (const core::stable_key code : posted_) add(all, {code, 1.0, -1, true, false, true, true}, code == posted_[0]);
+    for (const core::stable_key code : polled_) add(all, {code, 1.0, -1, true, false, true}, code == polled_[0]);
     for (std::size_t i = 0; i != sends_.size(); ++i) {
       const bool first = i == 0 || sends_[i].group != sends_[i - 1].group;
       if (first || sends_[i].block != sends_[i - 1].block) add(all, {sends_[i].block, 1.0, -1, true}, first);
@@ -33187,7 +33203,8 @@ class chosen_changes {
     }
     for (const explain::earlier_send& s : sends_) result.earlier_sends.push_back(s);
     explain::sort_by_saving(result.earlier_sends);
-    if (!code_.empty()) result.polls = {code_[0], saved_ns[--after]};
+    if (!polled_.empty()) result.polls = {polled_[0], saved_ns[--after]};
+    if (!posted_.empty()) result.posts = {posted_[0], saved_ns[--after]};
     return after;
   }
 
@@ -33198,7 +33215,7 @@ class chosen_changes {
     all.back().changes.push_back(c);
   }
 
-  base::pod_vector<core::stable_key> code_;
+  base::pod_vector<core::stable_key> polled_, posted_;
   base::pod_vector<explain::earlier_send> sends_;  // one question for each group
   core::stable_key barrier_ = 0;
   base::pod_vector<core::stable_key> locks_;
@@ -41922,6 +41939,10 @@ class fact_maker {
     return std::min(std::min(listed_ns >= 0 ? listed_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns),
                     faster ? INT64_MAX : bounds_.by_balance());
   }
+  /// Whether the ranks that wait hardly run unmarked code that the late ones run.
+  static bool hardly_runs(const explain::residual_term& top, std::string_view kind) noexcept {
+    return kind == "between" && !base::ranks_are_threads() && 100 * top.waiter_ns < top.causer_ns;
+  }
   /// Whether a block takes longer now on one rank, now on another.
   [[gnu::noinline]] bool moves(const explain::residual_term& top, const code_spread& spread) const noexcept {
     const explain::balance_answer* const b = spread.uneven() || base::ranks_are_threads() ? nullptr : balance_of(top);
@@ -42063,8 +42084,11 @@ class fact_maker {
     const explain::balance_answer* const evened = divides ? balance_of(*terms[0]) : nullptr;
     if (evened != nullptr && 100 * evened->saving_ns < -found_.longest_ns) avoidable = balanced_ns;
     const std::int64_t shorter = std::max(avoidable, balanced_ns), reordered = std::min(avoidable, bounds_.by_any_order());
-    const std::int64_t polled = found_.polls.site != 0 ? std::max<std::int64_t>(0, found_.polls.saving_ns) : reordered;
-    w.time("shorter", shorter).time("reordered", reordered).time("polled", polled).time("balanced", balanced_ns);
+    const auto answer = [](const explain::removed_call& asked, std::int64_t otherwise) {
+      return asked.site != 0 ? std::max<std::int64_t>(0, asked.saving_ns) : otherwise;
+    };
+    w.time("shorter", shorter).time("reordered", reordered).time("balanced", balanced_ns);
+    w.time("polled", answer(found_.polls, reordered)).time("posted", answer(found_.posts, avoidable));
     w.set("only_divided", 2 * reordered < shorter).time("most_divided", bounds_.by_division());
     avoidable = std::max(std::min(avoidable, bounds_.by_order(e.why)), balanced_ns);
     w.time("most_even", bounds_.by_balance() != INT64_MAX ? bounds_.by_balance() : 0);
@@ -42126,7 +42150,10 @@ class fact_maker {
       w.set("balance_moves", even != nullptr && (even->moves || delays_progress(top.block, found_)));
       w.set("balance_whole", even != nullptr && even->block == explain::unmarked_key());
       set_earlier_sends(w, found_, names_, program_, e, top.block);
-      w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)
+      const bool in_turn = !work && hardly_runs(top, kinds[0]) && !moves(top, spread);
+      w.set("top_waiting_amount", work      ? top.waiter_work
+                                  : in_turn ? 0
+                                            : top.waiter_visits)
           .set("top_unit", work ? "units of work" : "visits");
     }
     w.actions(cause_action, operation_action);
@@ -42640,7 +42667,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "turns_saving "
        "indirect "
        "unexplained "
-       "blocks_duration avoidable reordered polled shorter balanced most_divided most_even positive more slower "
+       "blocks_duration avoidable reordered polled posted shorter balanced most_divided most_even positive more slower "
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean above_others noise "
        "code_delay code_slept "
        "code_system own_processors "
@@ -45738,11 +45765,12 @@ declare problem for late_sender parameters (
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
 # would travel while all work. What that saves is known from the virtual clocks; at most, if ranks also wait until nonblocking sends are
 # done, and in MPI_Send until there is a receive: where the library sends large messages only inside calls, they wait for each other's next
-# call. Where evening out the work saves far more, that is the problem.
+# call. Where evening out the work saves far more, that is the problem, and where MPI_Sendrecv would have to become MPI_Isend: ranks that take
+# longer in turn have to run ahead of each other, by as many messages as there are buffers.
 declare composite event send_after_work member ( wait as w )
   when w.pattern = 'late_sender' and w.lead = 'even' and w.earlier_share >= 2 % and w.earlier_in_turn >= 50 %
        and w.earlier_indirect <= 50 % and w.top_kind != 'waiting'
-       and (w.longer_share < 50 % or 2 * w.earlier_saving >= w.above_mean)
+       and (w.longer_share < 50 % or (2 * w.earlier_saving >= w.above_mean and not contains(w.operation_call, 'Sendrecv')))
   parameters ( in_parts = w.earlier_indirect > 20 % and w.longer_share < 50 % );
 declare problem for send_after_work parameters (
   name = "send_after_work",
@@ -45751,24 +45779,25 @@ declare problem for send_after_work parameters (
   description = "{w.earlier_ranks} waited for messages that are sent only after {w.top}: {w.earlier_sends}.",
   verdict = if(w.earlier_saving < w.noise, "", "{w.earlier_ranks} waited for messages that are sent only after {w.top}"
             + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
-            + ": calling {w.earlier_sends} ahead of it" + if(w.nonblocking, " and MPI_Test in it, ", ", ") + if(in_parts, "or after each part of it if the messages depend on it,", "if the messages do not depend on it,")),
-  advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + if(w.nonblocking, " and MPI_Test now and then in it,", "") + " if the messages do not depend on it" + if(in_parts, ", else after each part of it", "")
+            + ": calling " + if(contains(w.operation_call, 'Sendrecv'), "MPI_Isend instead of ", "") + "{w.earlier_sends} ahead of it" + if(w.nonblocking, " and MPI_Test in it, ", ", ") + if(in_parts, "or after each part of it if the messages depend on it,", "if the messages do not depend on it,")),
+  advice = "call " + if(contains(w.operation_call, 'Sendrecv'), "MPI_Isend instead of ", "") + "{w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + if(w.nonblocking, " and MPI_Test now and then in it,", "") + " if the messages do not depend on it" + if(in_parts, ", else after each part of it", "")
            + if(w.nonblocking, " (all but small ones leave only while both ranks are inside MPI)", ", with MPI_Isend where MPI_Send waits for the receiver")
            + if(w.longer_share >= 50 %, "; or even out that code from visit to visit, which would save up to {w.above_mean}", ""),
-  duration = w.duration, saving = w.earlier_saving, predicted = not w.nonblocking );
+  duration = w.duration, saving = w.earlier_saving, predicted = not w.nonblocking and not contains(w.operation_call, 'Sendrecv') );
 
+# The late rank often sends after the same code: where only the receive came ahead of it, the others would wait for that message instead.
 declare composite event late_receiver member ( wait as w ) when w.pattern = 'late_receiver';
 declare problem for late_receiver parameters (
   name = "late_receiver",
   description = "The send ({w.operation}) had to wait until the receive was posted ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
   verdict = if(w.only_divided and w.blocks_count > 0, "", "{w.waiting_ranks} waited in {w.operation} for the receive of {w.late_others} ({w.cause})"
             + if(w.blocks_count > 0, ", which comes after {w.blocks}", if(w.top_kind = 'call', ", which comes after {w.top}", "")) + ": posting it earlier and MPI_Test meanwhile"
-            + if(w.nonblocking, "", ", or MPI_Isend,")),
-  advice = if(w.only_divided and w.blocks_count > 0, "{w.spread}", if(w.blocks_count > 0, "post the receive ({w.cause}) before {w.blocks} and call MPI_Test in it, or ",
+            + if(w.blocks_count > 0, ", and sending before that code as well", "") + if(w.nonblocking, "", ", or MPI_Isend,")),
+  advice = if(w.only_divided and w.blocks_count > 0, "{w.spread}", if(w.blocks_count > 0, "post the receive ({w.cause}) before {w.blocks}, send before it what does not depend on it, and call MPI_Test in it, or ",
            if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", "post the receive ({w.cause}) earlier, or "))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}", "send with MPI_Isend and wait for it after other work")),
   duration = w.duration,
-  saving = w.avoidable );
+  saving = min(w.avoidable, w.posted) );
 
 # What a rank needs of the others in a collective call may need that they are in the same call, not in any.
 # Where the late ranks compute longest, only another division of the work helps.

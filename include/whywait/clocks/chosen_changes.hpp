@@ -75,13 +75,14 @@ inline base::pod_vector<explain::earlier_send> sends_to_move(const base::vector<
   return sends;
 }
 
-/// The code that holds up most of the waits for progress of each kind, longest first: it is predicted what it saves if the late ranks
-/// called MPI all through it.
-inline base::pod_vector<core::stable_key> code_to_poll_in(const base::vector<explain::merged_class>& classes) {
+/// The code that holds up most of the waits of each kind for progress, or for receives, longest first: it is predicted what it saves if
+/// the late ranks called MPI all through it, or exchanged messages ahead of it.
+inline base::pod_vector<core::stable_key> code_behind(explain::pattern why,
+                                                      const base::vector<explain::merged_class>& classes) {
   constexpr std::size_t most = 8;
   base::vector<key_time> all;
   for (const explain::merged_class& c : classes) {
-    if (c.sum.why != explain::pattern::wait_for_progress) continue;
+    if (c.sum.why != why) continue;
     for (const explain::residual_term& t : c.sum.residual)
       if (t.within == 0 && 4 * t.total_ns > c.sum.wait_ns) all.emplace_back(t.block, t.total_ns);
   }
@@ -197,21 +198,24 @@ inline explain::turn_taking turns_to_end(const base::vector<explain::merged_clas
 class chosen_changes {
  public:
   void choose(const base::vector<explain::merged_class>& classes) {
-    code_ = code_to_poll_in(classes);
+    polled_ = code_behind(explain::pattern::wait_for_progress, classes);
+    posted_ = code_behind(explain::pattern::late_receiver, classes);
     sends_ = sends_to_move(classes);
     barrier_ = barrier_to_remove(classes);
     locks_ = locks_to_remove(classes);
     turns_ = turns_to_end(classes);
   }
   void write(base::packet& out) const {
-    put_all(out, code_);
+    put_all(out, polled_);
+    put_all(out, posted_);
     put_all(out, sends_);
     put(out, barrier_);
     put_all(out, locks_);
     put(out, turns_);
   }
   void read(base::packet_reader& in) {
-    get_all(in, code_);
+    get_all(in, polled_);
+    get_all(in, posted_);
     get_all(in, sends_);
     barrier_ = in.get<core::stable_key>();
     get_all(in, locks_);
@@ -219,7 +223,8 @@ class chosen_changes {
   }
 
   void add_questions(base::vector<explain::what_if>& all) const {
-    for (const core::stable_key code : code_) add(all, {code, 1.0, -1, true, false, true}, code == code_[0]);
+    for (const core::stable_key code : posted_) add(all, {code, 1.0, -1, true, false, true, true}, code == posted_[0]);
+    for (const core::stable_key code : polled_) add(all, {code, 1.0, -1, true, false, true}, code == polled_[0]);
     for (std::size_t i = 0; i != sends_.size(); ++i) {
       const bool first = i == 0 || sends_[i].group != sends_[i - 1].group;
       if (first || sends_[i].block != sends_[i - 1].block) add(all, {sends_[i].block, 1.0, -1, true}, first);
@@ -245,7 +250,8 @@ class chosen_changes {
     }
     for (const explain::earlier_send& s : sends_) result.earlier_sends.push_back(s);
     explain::sort_by_saving(result.earlier_sends);
-    if (!code_.empty()) result.polls = {code_[0], saved_ns[--after]};
+    if (!polled_.empty()) result.polls = {polled_[0], saved_ns[--after]};
+    if (!posted_.empty()) result.posts = {posted_[0], saved_ns[--after]};
     return after;
   }
 
@@ -256,7 +262,7 @@ class chosen_changes {
     all.back().changes.push_back(c);
   }
 
-  base::pod_vector<core::stable_key> code_;
+  base::pod_vector<core::stable_key> polled_, posted_;
   base::pod_vector<explain::earlier_send> sends_;  // one question for each group
   core::stable_key barrier_ = 0;
   base::pod_vector<core::stable_key> locks_;

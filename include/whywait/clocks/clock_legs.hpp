@@ -29,6 +29,7 @@ struct clock_leg {
   bool brings_data;    ///< what follows the call may depend on data that it brought
   bool sends;
   bool completes;  ///< the call only completes requests
+  bool receives;  ///< it posts a receive
 };
 
 /// The records of one location, one after the other, as the clocks of one pass need them. Nothing is kept of earlier records,
@@ -102,6 +103,7 @@ class clock_legs {
     leg_.of_files = of_files_ != nullptr && r != nullptr && (*of_files_)[next_];
     leg_.brings_data = r != nullptr && explain::may_bring_data(*r);
     leg_.sends = r != nullptr && r->has(core::sync_flag::posts_send);
+    leg_.receives = r != nullptr && r->has(core::sync_flag::posts_receive);
     const core::call_role role = r != nullptr ? core::role_of(r->call) : core::call_role::local;
     leg_.completes = role >= core::call_role::complete_all && role <= core::call_role::test;
     // A further thread counts from its first to its last call.

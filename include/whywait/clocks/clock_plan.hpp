@@ -35,6 +35,7 @@ class clock_plan {
         }
         if (c.sends_first) add_once(moving_, static_cast<std::uint32_t>(clock));
         if (c.polls) add_once(polling_, static_cast<std::uint32_t>(clock));
+        if (c.posts) add_once(posting_, static_cast<std::uint32_t>(clock));
         const auto fresh = static_cast<std::uint32_t>(asked_.size());
         const std::uint32_t number = numbers_.intern(c.block, fresh);
         const auto changed =
@@ -61,6 +62,8 @@ class clock_plan {
   const base::pod_vector<std::uint32_t>& moving() const noexcept { return moving_; }
   /// Those of them that also let others go on before a call that completes requests.
   const base::pod_vector<std::uint32_t>& polling() const noexcept { return polling_; }
+  /// Those of them that also move the posting of receives.
+  const base::pod_vector<std::uint32_t>& posting() const noexcept { return posting_; }
 
   std::size_t clocks() const noexcept { return clocks_; }
   /// Whether a clock is a question that leaves the network as it is.
@@ -116,7 +119,7 @@ class clock_plan {
   std::size_t clocks_;
   std::uint64_t changes_calls_;  ///< by clock: compensation, and questions about the network
   base::vector<saving> network_, node_network_, files_, asked_;
-  base::pod_vector<std::uint32_t> moving_, polling_;
+  base::pod_vector<std::uint32_t> moving_, polling_, posting_;
   base::key_map numbers_;  ///< the first saving in asked_ of each block
 };
 

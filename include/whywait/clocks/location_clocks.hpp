@@ -65,8 +65,9 @@ class location_clocks {
     s.bound_ns = bound_ns_ + ahead_ns;
     s.error_ns = error_ns();
     set_without(s.at, now_ns_, delay_, clocks_);
-    if (!leg_.sends && !leg_.completes) return;
-    for (const std::uint32_t h : leg_.sends ? plan_->moving() : plan_->polling()) s.at[h] -= ahead_[h];
+    if (!leg_.sends && !leg_.completes && !leg_.receives) return;
+    for (const std::uint32_t h : leg_.sends ? plan_->moving() : leg_.completes ? plan_->polling() : plan_->posting())
+      s.at[h] -= ahead_[h];
   }
 
   /// How long a call was blocked, and how long it would have been under clock 0.

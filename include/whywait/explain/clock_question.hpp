@@ -23,7 +23,7 @@ constexpr core::stable_key node_network_key() noexcept { return core::combine(2,
 /// all threads that run it take equally long in it instead, in each part of the run. With
 /// `sends_first` nothing takes another time, but messages are sent before the work in `block` that their sender did since it
 /// last received anything; with `polls` as well, calls that complete requests let others go on as if MPI were called all through that
-/// work. With `removed` no rank waits in the call that `block` is.
+/// work; with `posts` as well, receives are posted ahead of it. With `removed` no rank waits in the call that `block` is.
 struct change {
   core::stable_key block = 0;  ///< key of a region, step or derived block, or network_key()
   double factor = 1.0;
@@ -31,6 +31,7 @@ struct change {
   bool sends_first = false;
   bool removed = false;
   bool polls = false;
+  bool posts = false;
 };
 
 /// A hypothetical run with all these changes.

@@ -346,6 +346,8 @@ struct outcome {
   removed_call removal;  ///< of the barrier that ranks wait longest in
   removed_call
       polls;  ///< of waits for progress, if ranks called MPI in the code that holds it up (`site`: that which does longest)
+  removed_call
+      posts;  ///< of waits for receives, if these were posted, and messages sent, ahead of the code that makes them late
   removed_call no_locks;  ///< of all waits for locks; `site`: one of them
   turn_taking turns;  ///< of the two threads that wait longest for each other
   base::vector<what_if_answer> savings;  ///< the most costly blocks twice as fast, largest saving first

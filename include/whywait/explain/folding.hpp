@@ -139,7 +139,7 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   add_epoch_efficiency(run, epoch);
   auto& [waits, meanings, locations, records, waiting_ns, paused_ns, location_ns, longest_ns, clock_violations, unmatched,
          fault_ns, progress, total_ns, without_overhead, efficiency, critical_path, costs, answers, balances, earlier_sends,
-         removal, polls, no_locks, turns, savings, factors, maps] = run;
+         removal, polls, posts, no_locks, turns, savings, factors, maps] = run;
   static_cast<void>(waits), static_cast<void>(meanings), static_cast<void>(efficiency);
   locations = std::max(locations, epoch.locations);
   longest_ns = std::max(longest_ns, epoch.longest_ns);  // the epoch's value includes earlier epochs
@@ -199,7 +199,8 @@ inline void add_epoch(outcome& run, const outcome& epoch) {
   // The same barrier in all epochs, or that of one epoch: a lower bound.
   if (removal.site == epoch.removal.site) removal.saving_ns += epoch.removal.saving_ns;
   else if (removal.saving_ns < epoch.removal.saving_ns) removal = epoch.removal;
-  for (const auto& [all, more] : {std::pair(&no_locks, &epoch.no_locks), std::pair(&polls, &epoch.polls)}) {
+  for (const auto& [all, more] :
+       {std::pair(&no_locks, &epoch.no_locks), std::pair(&polls, &epoch.polls), std::pair(&posts, &epoch.posts)}) {
     if (all->site == 0) all->site = more->site;
     all->saving_ns += more->saving_ns;
   }

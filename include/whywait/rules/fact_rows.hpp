@@ -101,6 +101,10 @@ class fact_maker {
     return std::min(std::min(listed_ns >= 0 ? listed_ns : std::min(top.total_ns, longest_waiter), spread.above_mean_ns),
                     faster ? INT64_MAX : bounds_.by_balance());
   }
+  /// Whether the ranks that wait hardly run unmarked code that the late ones run.
+  static bool hardly_runs(const explain::residual_term& top, std::string_view kind) noexcept {
+    return kind == "between" && !base::ranks_are_threads() && 100 * top.waiter_ns < top.causer_ns;
+  }
   /// Whether a block takes longer now on one rank, now on another.
   [[gnu::noinline]] bool moves(const explain::residual_term& top, const code_spread& spread) const noexcept {
     const explain::balance_answer* const b = spread.uneven() || base::ranks_are_threads() ? nullptr : balance_of(top);
@@ -242,8 +246,11 @@ class fact_maker {
     const explain::balance_answer* const evened = divides ? balance_of(*terms[0]) : nullptr;
     if (evened != nullptr && 100 * evened->saving_ns < -found_.longest_ns) avoidable = balanced_ns;
     const std::int64_t shorter = std::max(avoidable, balanced_ns), reordered = std::min(avoidable, bounds_.by_any_order());
-    const std::int64_t polled = found_.polls.site != 0 ? std::max<std::int64_t>(0, found_.polls.saving_ns) : reordered;
-    w.time("shorter", shorter).time("reordered", reordered).time("polled", polled).time("balanced", balanced_ns);
+    const auto answer = [](const explain::removed_call& asked, std::int64_t otherwise) {
+      return asked.site != 0 ? std::max<std::int64_t>(0, asked.saving_ns) : otherwise;
+    };
+    w.time("shorter", shorter).time("reordered", reordered).time("balanced", balanced_ns);
+    w.time("polled", answer(found_.polls, reordered)).time("posted", answer(found_.posts, avoidable));
     w.set("only_divided", 2 * reordered < shorter).time("most_divided", bounds_.by_division());
     avoidable = std::max(std::min(avoidable, bounds_.by_order(e.why)), balanced_ns);
     w.time("most_even", bounds_.by_balance() != INT64_MAX ? bounds_.by_balance() : 0);
@@ -305,7 +312,10 @@ class fact_maker {
       w.set("balance_moves", even != nullptr && (even->moves || delays_progress(top.block, found_)));
       w.set("balance_whole", even != nullptr && even->block == explain::unmarked_key());
       set_earlier_sends(w, found_, names_, program_, e, top.block);
-      w.set("top_waiting_amount", work ? top.waiter_work : top.waiter_visits)
+      const bool in_turn = !work && hardly_runs(top, kinds[0]) && !moves(top, spread);
+      w.set("top_waiting_amount", work      ? top.waiter_work
+                                  : in_turn ? 0
+                                            : top.waiter_visits)
           .set("top_unit", work ? "units of work" : "visits");
     }
     w.actions(cause_action, operation_action);

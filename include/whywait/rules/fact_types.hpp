@@ -57,7 +57,7 @@ inline const fact_row* fact_rows(std::size_t& count) noexcept {
        "turns_saving "
        "indirect "
        "unexplained "
-       "blocks_duration avoidable reordered polled shorter balanced most_divided most_even positive more slower "
+       "blocks_duration avoidable reordered polled posted shorter balanced most_divided most_even positive more slower "
        "top_duration top_more top_slower top_each top_inherited in_transfer in_marked_waits above_mean above_others noise "
        "code_delay code_slept "
        "code_system own_processors "

@@ -81,7 +81,7 @@ TEST_CASE("what holds up progress is asked about, longest first") {
     all.back().sum.residual[1].block = 103;  // explains hardly any of it
     all.back().sum.residual[1].total_ns = ns / 5;
   }
-  const auto code = clocks::code_to_poll_in(all);
+  const auto code = clocks::code_behind(explain::pattern::wait_for_progress, all);
   REQUIRE(code.size() == 2);
   CHECK(code[0] == 102);
   CHECK(code[1] == 100);

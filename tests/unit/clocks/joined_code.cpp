@@ -174,17 +174,33 @@ TEST_CASE("code that the compiler copied for one step of one rank is balanced wi
   }
 }
 
+TEST_CASE(
+    "of many pieces the longest 64 are asked for their functions, as those of an unrolled loop, and those of a hundredth") {
+  functions_by_name names;
+  base::pod_vector<clocks::unmarked_piece> pieces;
+  clocks::joined_code::time_by_location own(1);
+  for (int line = 1; line != 121; ++line) {  // 0.8 % each
+    const core::stable_key from = core::key_of(names.site("f", line).c_str()), to = core::key_of(names.site("g", line).c_str());
+    pieces.push_back({explain::between_key(from, to), from, to, 1000 - line, 1});
+    own[0].push_back({pieces.back().block, pieces.back().ns, 0});
+  }
+  small_stable_sort(own[0], [](const explain::block_time& a, const explain::block_time& b) { return a.block < b.block; });
+  clocks::joined_code joined;
+  joined.join(pieces, &names, own);
+  CHECK(names.asked == 128);
+}
+
 TEST_CASE("only long pieces are asked for their functions, and what joins one block alone is left out") {
   functions_by_name names;
   const auto key = [&](const char* function, int line) { return core::key_of(names.site(function, line).c_str()); };
   base::pod_vector<clocks::unmarked_piece> pieces;
   const core::stable_key long_one = explain::between_key(key("f", 1), key("g", 1));
-  pieces.push_back({explain::between_key(key("f", 2), key("g", 2)), key("f", 2), key("g", 2), 5, 1});
-  pieces.push_back({long_one, key("f", 1), key("g", 1), 900, 1});
+  pieces.push_back({explain::between_key(key("f", 2), key("g", 2)), key("f", 2), key("g", 2), 50, 1});
+  pieces.push_back({long_one, key("f", 1), key("g", 1), 90000, 1});
   clocks::joined_code::time_by_location own(1);
-  own[0].push_back({long_one, 900, 0});
-  own[0].push_back({pieces[0].block, 5, 0});
-  own[0].push_back({core::key_of("region"), 95, 0});
+  own[0].push_back({long_one, 90000, 0});
+  own[0].push_back({pieces[0].block, 50, 0});
+  own[0].push_back({core::key_of("region"), 9500, 0});
   small_stable_sort(own[0], [](const explain::block_time& a, const explain::block_time& b) { return a.block < b.block; });
   clocks::joined_code joined;
   joined.join(pieces, &names, own);
@@ -198,7 +214,7 @@ TEST_CASE("only long pieces are asked for their functions, and what joins one bl
   CHECK(described(joined, by_function).pieces == 1);
   std::int64_t sum_ns = 0;
   for (const explain::block_time& b : own[0]) sum_ns += b.block == explain::unmarked_key() ? b.ns : 0;
-  CHECK(sum_ns == 905);
+  CHECK(sum_ns == 90050);
   // on two ranks with the same lines the joined code is the block itself
   clocks::block_balance all, other;
   all.add({0, 0}, own[0], joined, {});

@@ -241,6 +241,46 @@ TEST_CASE("calls of MPI in the code that holds up progress save what the waiting
   }
 }
 
+TEST_CASE("a receive that is posted earlier saves what the sender has to do after it, if it need not wait for a message then") {
+  enum class answer { none, of_its_own, to_what_came };
+  for (const std::int64_t own : {28 * ms, std::int64_t{0}}) {
+    for (const auto answers : {answer::none, answer::of_its_own, answer::to_what_came}) {
+      CAPTURE(own);
+      CAPTURE(static_cast<int>(answers));
+      run r(2);
+      constexpr int rounds = 4;
+      for (int k = 0; k != rounds; ++k) {
+        const std::int64_t t = ms + k * 100 * ms, got = t + 30 * ms + 20 * us, meet = got + 1000 + own;
+        r[0].send(std::uint64_t(t), std::uint64_t(got), 1);
+        r[1].step("late", std::uint64_t(30 * ms));
+        if (answers == answer::of_its_own) {  // sent after the same code: it moves as well
+          const std::uint64_t at = std::uint64_t(t + 30 * ms);
+          const std::uint32_t posted = r[1].post_receive(at, at, 0);
+          r[1].send(at, at + 100, 0, 1);
+          r[1].call(mpi_call::Wait, at + 100, std::uint64_t(got)).posting = 0;
+          r[1].completes(posted);
+        } else {
+          r[1].receive(std::uint64_t(t + 30 * ms), std::uint64_t(got), 0);
+          if (answers == answer::to_what_came) r[1].send(std::uint64_t(got), std::uint64_t(got) + 100, 0, 1);
+        }
+        if (answers != answer::none) r[0].receive(std::uint64_t(got), std::uint64_t(got) + 200, 1, 1);
+        if (own != 0) r[0].step("own", std::uint64_t(own));
+        for (int i = 0; i != 2; ++i) {
+          r[i].collective(mpi_call::Barrier, std::uint64_t(i == 0 ? meet : got + 1000), std::uint64_t(meet) + 10);
+          r[i].end_ns = meet + 10;
+        }
+      }
+      explain::options settings = usual();
+      settings.clocks = &clocks::virtual_clocks;
+      const explain::outcome out = r.explain(settings);
+      CHECK(time_of(out, pattern::late_receiver) > 100 * ms);
+      CHECK(out.posts.site != 0);
+      const std::int64_t saved = answers == answer::to_what_came ? 0 : rounds * own;
+      CHECK(out.posts.saving_ns == doctest::Approx(double(saved)).epsilon(0.01));
+    }
+  }
+}
+
 TEST_CASE("a blocking and a nonblocking collective are not one operation") {
   // as in a wrong program or in damaged records; whichever rank is first
   for (const int blocking : {0, 1, 2}) {

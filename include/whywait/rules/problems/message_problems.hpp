@@ -32,11 +32,12 @@ declare problem for late_sender parameters (
 # Each rank works before it sends what others wait for, and they work meanwhile as well: if the sends came first, the messages
 # would travel while all work. What that saves is known from the virtual clocks; at most, if ranks also wait until nonblocking sends are
 # done, and in MPI_Send until there is a receive: where the library sends large messages only inside calls, they wait for each other's next
-# call. Where evening out the work saves far more, that is the problem.
+# call. Where evening out the work saves far more, that is the problem, and where MPI_Sendrecv would have to become MPI_Isend: ranks that take
+# longer in turn have to run ahead of each other, by as many messages as there are buffers.
 declare composite event send_after_work member ( wait as w )
   when w.pattern = 'late_sender' and w.lead = 'even' and w.earlier_share >= 2 % and w.earlier_in_turn >= 50 %
        and w.earlier_indirect <= 50 % and w.top_kind != 'waiting'
-       and (w.longer_share < 50 % or 2 * w.earlier_saving >= w.above_mean)
+       and (w.longer_share < 50 % or (2 * w.earlier_saving >= w.above_mean and not contains(w.operation_call, 'Sendrecv')))
   parameters ( in_parts = w.earlier_indirect > 20 % and w.longer_share < 50 % );
 declare problem for send_after_work parameters (
   name = "send_after_work",
@@ -45,24 +46,25 @@ declare problem for send_after_work parameters (
   description = "{w.earlier_ranks} waited for messages that are sent only after {w.top}: {w.earlier_sends}.",
   verdict = if(w.earlier_saving < w.noise, "", "{w.earlier_ranks} waited for messages that are sent only after {w.top}"
             + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
-            + ": calling {w.earlier_sends} ahead of it" + if(w.nonblocking, " and MPI_Test in it, ", ", ") + if(in_parts, "or after each part of it if the messages depend on it,", "if the messages do not depend on it,")),
-  advice = "call {w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + if(w.nonblocking, " and MPI_Test now and then in it,", "") + " if the messages do not depend on it" + if(in_parts, ", else after each part of it", "")
+            + ": calling " + if(contains(w.operation_call, 'Sendrecv'), "MPI_Isend instead of ", "") + "{w.earlier_sends} ahead of it" + if(w.nonblocking, " and MPI_Test in it, ", ", ") + if(in_parts, "or after each part of it if the messages depend on it,", "if the messages do not depend on it,")),
+  advice = "call " + if(contains(w.operation_call, 'Sendrecv'), "MPI_Isend instead of ", "") + "{w.earlier_sends} before " + if(w.top_kind = 'between', "that code", "{w.top}") + if(w.nonblocking, " and MPI_Test now and then in it,", "") + " if the messages do not depend on it" + if(in_parts, ", else after each part of it", "")
            + if(w.nonblocking, " (all but small ones leave only while both ranks are inside MPI)", ", with MPI_Isend where MPI_Send waits for the receiver")
            + if(w.longer_share >= 50 %, "; or even out that code from visit to visit, which would save up to {w.above_mean}", ""),
-  duration = w.duration, saving = w.earlier_saving, predicted = not w.nonblocking );
+  duration = w.duration, saving = w.earlier_saving, predicted = not w.nonblocking and not contains(w.operation_call, 'Sendrecv') );
 
+# The late rank often sends after the same code: where only the receive came ahead of it, the others would wait for that message instead.
 declare composite event late_receiver member ( wait as w ) when w.pattern = 'late_receiver';
 declare problem for late_receiver parameters (
   name = "late_receiver",
   description = "The send ({w.operation}) had to wait until the receive was posted ({w.cause}): {w.waiting_ranks} waited for {w.late_ranks}.",
   verdict = if(w.only_divided and w.blocks_count > 0, "", "{w.waiting_ranks} waited in {w.operation} for the receive of {w.late_others} ({w.cause})"
             + if(w.blocks_count > 0, ", which comes after {w.blocks}", if(w.top_kind = 'call', ", which comes after {w.top}", "")) + ": posting it earlier and MPI_Test meanwhile"
-            + if(w.nonblocking, "", ", or MPI_Isend,")),
-  advice = if(w.only_divided and w.blocks_count > 0, "{w.spread}", if(w.blocks_count > 0, "post the receive ({w.cause}) before {w.blocks} and call MPI_Test in it, or ",
+            + if(w.blocks_count > 0, ", and sending before that code as well", "") + if(w.nonblocking, "", ", or MPI_Isend,")),
+  advice = if(w.only_divided and w.blocks_count > 0, "{w.spread}", if(w.blocks_count > 0, "post the receive ({w.cause}) before {w.blocks}, send before it what does not depend on it, and call MPI_Test in it, or ",
            if(w.top_kind = 'call', "{w.late_ranks} came late out of {w.top}: look there first, or ", "post the receive ({w.cause}) earlier, or "))
            + if(w.nonblocking, "give {w.waiting_ranks} work to do ahead of {w.operation}", "send with MPI_Isend and wait for it after other work")),
   duration = w.duration,
-  saving = w.avoidable );
+  saving = min(w.avoidable, w.posted) );
 
 # What a rank needs of the others in a collective call may need that they are in the same call, not in any.
 # Where the late ranks compute longest, only another division of the work helps.
