@@ -37597,1276 +37597,9 @@ class section {
 
 #endif
 
-// ---- whywait/explain/block_names.hpp
-#ifndef WHYWAIT_EXPLAIN_BLOCK_NAMES_HPP
-#define WHYWAIT_EXPLAIN_BLOCK_NAMES_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace explain {
-
-inline const char* name_of(block_kind k) noexcept {
-  static const char* const names[] = {"region", "step", "waiting", "between", "call", "startup", "other"};
-  return names[k <= block_kind::other ? static_cast<unsigned>(k) : static_cast<unsigned>(block_kind::other)];
-}
-
-/// A block of an outcome in words. Pointers are valid as long as the names are not changed.
-struct block_description {
-  block_kind kind = block_kind::region;
-  const char* kind_name = "region";   ///< of `kind`; of a region the kind of its mark
-  std::string name;                   ///< empty for `between` and `call`, which are named by their places
-  const base::place* where = nullptr; ///< of the block; of a derived block the call site at its end; null: unknown
-  const base::place* from = nullptr;  ///< between: the call site at its begin
-  bool since_init = false;            ///< between: begins at MPI_Init instead
-  bool until_end = false;             ///< between: no call follows; its thread still ran when the run ended
-};
-
-/// Describes the blocks of one outcome with the names that its ranks gathered.
-class block_names {
- public:
-  static constexpr const char* rest = "all other code";
-
-  block_names(const outcome& found, const base::names& known) : found_(found), known_(known) {
-    for (std::uint32_t i = 0; i != found.meanings.size(); ++i) meanings_.intern(found.meanings[i].key, i);
-  }
-
-  const base::place* place(core::stable_key key) const noexcept { return known_.find(key); }
-
-  /// `step`: the block is an untimed step unless the outcome gives it another meaning.
-  [[gnu::noinline]] block_description describe(core::stable_key block, bool step = false) const {
-    const std::uint32_t meaning = meanings_.find(block);
-    block_meaning m{block, step ? block_kind::step : block_kind::region, block, 0};
-    if (meaning != base::key_map::none) m = found_.meanings[meaning];
-    block_description out;
-    out.kind = m.kind;
-    out.kind_name = explain::name_of(m.kind);
-    switch (m.kind) {
-      case block_kind::region:
-      case block_kind::step:
-      case block_kind::waiting:
-        out.where = place(m.first);
-        out.name = marked_name(m.first);
-        if (m.kind == block_kind::region && out.where != nullptr && !out.where->kind.empty())
-          out.kind_name = out.where->kind.c_str();
-        break;
-      case block_kind::between:
-        out.where = place(m.second);
-        out.from = place(m.first);
-        out.since_init = m.first == 0;
-        out.until_end = m.second == 0;
-        break;
-      case block_kind::call: out.where = place(m.first); break;
-      case block_kind::startup: out.name = base::ranks_are_threads() ? "start-up" : "start-up before MPI_Init returned"; break;
-      case block_kind::other: out.name = rest; break;
-    }
-    return out;
-  }
-
- private:
-  std::string marked_name(core::stable_key key) const {
-    const base::place* const p = place(key);
-    if (p != nullptr && !p->name.empty()) return p->name;
-    if (p != nullptr && !p->region.empty()) return std::string(base::last_of(p->region));
-    if (p != nullptr && !p->function.empty()) return base::short_name(p->function);
-    char digits[16];
-    const auto end = std::to_chars(digits, digits + sizeof digits, key, 16);
-    return "unnamed block " + std::string(digits, end.ptr);
-  }
-
-  const outcome& found_;
-  const base::names& known_;
-  base::key_map meanings_;  // numbers in found_.meanings
-};
-
-}  // namespace explain
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/report/name_resolver.hpp
-#ifndef WHYWAIT_REPORT_NAME_RESOLVER_HPP
-#define WHYWAIT_REPORT_NAME_RESOLVER_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace reports {
-namespace detail {
-
-/// Names and places for the keys of one outcome.
-class name_resolver {
- public:
-  name_resolver(const explain::outcome& found, const base::names& known) : names_(found, known) {}
-
-  base::place site(core::stable_key key) const { return copy_of(names_.place(key)); }
-
-  /// `within`: the region around an untimed step, else 0.
-  void describe(core::stable_key block, core::stable_key within, named_block& out) const {
-    const explain::block_description d = names_.describe(block, within != 0);
-    out.kind = d.kind_name;
-    out.block = words(d);
-    out.where = copy_of(d.where);
-    if (d.kind == explain::block_kind::between && !d.since_init) out.from = copy_of(d.from);
-    if (within != 0) out.within = words(names_.describe(within));
-  }
-
-  /// Describes the sum of all blocks that are not listed.
-  void rest(named_block& out) const {
-    out.kind = explain::name_of(explain::block_kind::other);
-    out.block = explain::block_names::rest;
-  }
-
- private:
-  static base::place copy_of(const base::place* p) { return p != nullptr ? *p : base::place{}; }
-
-  static std::string words(const explain::block_description& d) {
-    if (d.kind == explain::block_kind::call) return "inside " + call_text(copy_of(d.where));
-    if (d.kind != explain::block_kind::between) return d.name;
-    if (d.until_end) return "after " + (d.since_init ? std::string(base::start_text()) : call_text(copy_of(d.from), "at"));
-    return "between " + (d.since_init ? std::string(base::start_text()) : call_text(copy_of(d.from), "at")) + " and " +
-           call_text(copy_of(d.where), "at");
-  }
-
-  explain::block_names names_;
-};
-
-}  // namespace detail
-}  // namespace reports
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/report/slow_words.hpp
-#ifndef WHYWAIT_REPORT_SLOW_WORDS_HPP
-#define WHYWAIT_REPORT_SLOW_WORDS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace reports {
-namespace detail {
-
-/// Not 0: further threads of ranks are among the slow ones.
-inline std::int32_t further_threads(const explain::balance_answer& b) noexcept {
-  std::int32_t all = b.thread;
-  for (const explain::thread_of_rank& t : b.slow) all |= t.thread;
-  return all;
-}
-
-/// The threads that take nearly as long as the slowest one, with a verb: "rank 1 takes", "ranks 2 and 3 take", "12 of 64 ranks take",
-/// "8 threads of rank 1 take", "rank 0 thread 1 and rank 1 thread 1 take", "8 of 64 threads take".
-inline std::string slow_words(const explain::balance_answer& b, const char* one, const char* more) {
-  const std::int32_t further = further_threads(b);
-  const char* const nouns = further != 0 ? "threads" : base::rank_nouns();
-  if (b.several) return std::string("now one ").append(nouns, std::strlen(nouns) - 1) + ", now another " + one;
-  const auto text = [&b](std::int32_t rank, std::int32_t thread) {
-    return base::rank_text(rank, thread) + (b.of_threads && thread == 0 && !base::ranks_are_threads() ? " thread 0" : "");
-  };
-  if (b.slow_ranks < 2) return text(b.rank, b.thread) + " " + one;
-  const auto listed = std::min(b.slow_ranks, static_cast<std::int32_t>(std::size(b.slow)));
-  const bool of_one = further != 0 && b.slow[0].rank == b.slow[listed - 1].rank;
-  std::string out = base::count(b.slow_ranks) + " ";
-  if (of_one) {
-    out += "threads of " + base::rank_text(b.rank);
-  } else if (b.slow_ranks > listed) {
-    out += "of " + base::count(std::max(b.ranks, b.slow_ranks)) + " " + nouns;
-  } else {
-    base::pod_vector<std::int32_t> ranks;
-    out.clear();
-    for (std::int32_t i = 0; i != listed; ++i) {
-      ranks.push_back(b.slow[i].rank);
-      if (i != 0) out += i + 1 == listed ? " and " : ", ";
-      out += text(b.slow[i].rank, b.slow[i].thread);
-    }
-    if (further == 0 && !b.of_threads) out = base::rank_list(ranks);
-  }
-  return out + " " + more;
-}
-
-/// The number of threads beside the slow ones that run the block; those that hardly run it count only if there are no more.
-inline std::int32_t other_threads(const explain::balance_answer& b) noexcept {
-  const std::int32_t others = b.ranks - std::max(b.slow_ranks, 1);
-  return others > b.hardly_ranks ? others - b.hardly_ranks : others;
-}
-
-/// The time of a slow thread relative to the mean of `other_threads`; 0 if there is none.
-inline double slow_ratio(const explain::balance_answer& b) noexcept {
-  const std::int32_t slow = std::max(b.slow_ranks, 1), others = other_threads(b);
-  const std::int64_t slow_ns = b.slow_ranks > 1 ? b.slow_ns : b.most_ns;
-  const std::int64_t left_ns = b.sum_ns - slow_ns - (others < b.ranks - slow ? b.hardly_ns : 0);
-  if (others <= 0 || left_ns <= 0) return 0;
-  return static_cast<double>(slow_ns) * static_cast<double>(others) /
-         (static_cast<double>(slow) * static_cast<double>(left_ns));
-}
-
-}  // namespace detail
-}  // namespace reports
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/rules/finding.hpp
-#ifndef WHYWAIT_RULES_FINDING_HPP
-#define WHYWAIT_RULES_FINDING_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace rules {
-
-/// An action named by a finding: a call with its place, or the text alone.
-struct action {
-  std::string call;    ///< "MPI_Send"
-  std::string region;  ///< innermost region, "calculate"
-  std::string file;
-  int line = 0;
-  std::string text;    ///< "MPI_Send in calculate (jacobi.cpp:88)"
-
-  bool operator<(const action& o) const {
-    if (const int c = call.compare(o.call)) return c < 0;
-    if (const int c = region.compare(o.region)) return c < 0;
-    if (const int c = file.compare(o.file)) return c < 0;
-    return line != o.line ? line < o.line : text < o.text;
-  }
-
-  // Out of line, because many cold places copy and move it and each would compile its own copy.
-  action() = default;
-  action(std::string call_name, std::string region_name, std::string file_name, int line_number, std::string words)
-      : call(std::move(call_name)),
-        region(std::move(region_name)),
-        file(std::move(file_name)),
-        line(line_number),
-        text(std::move(words)) {}
-  [[gnu::noinline]] action(const action&) = default;
-  [[gnu::noinline]] action(action&&) = default;
-  [[gnu::noinline]] action& operator=(const action&) = default;
-  [[gnu::noinline]] action& operator=(action&&) = default;
-  [[gnu::noinline]] ~action() = default;
-};
-
-/// A problem found: all events with the same actions for which one problem rule held.
-struct finding {
-  std::string problem;      ///< name given by the rule
-  std::string description;
-  std::string advice;
-  std::string verdict;      ///< what would shorten the run: "rank 3 is late in solve: balancing it"; may be empty
-  std::string root;         ///< the cause in the words of the rule; findings of one cause are one
-  base::vector<action> actions;  ///< calls and places that cause it, at most 8
-  double seconds = 0;       ///< sum of the rule's duration
-  double saving = 0;        ///< upper bound of the saving in wall time, at most `seconds`
-  double share = 0;         ///< share of the time of all locations; 0: unknown
-  double instances = 0;     ///< events for which the rule held
-  std::int64_t wait = -1;   ///< number of the wait that it explains; -1: none or several
-  bool matters = true;      ///< whether it reaches the threshold
-  bool saves = true;        ///< whether `saving` is worth reporting
-  bool predicted = false;   ///< `saving` is a prediction for the changed run, not an upper bound
-  bool at_least = false;    ///< the changed run saves more than `saving`
-  bool of_pattern = false;  ///< it describes the pattern of the wait, not its cause
-  std::uint32_t rule = 0;   ///< index in knowledge::problems
-
-  // Out of line, because many cold places copy and move it and each would compile its own copy.
-  finding() = default;
-  [[gnu::noinline]] finding(const finding&) = default;
-  [[gnu::noinline]] finding(finding&&) = default;
-  [[gnu::noinline]] finding& operator=(const finding&) = default;
-  [[gnu::noinline]] finding& operator=(finding&&) = default;
-  [[gnu::noinline]] ~finding() = default;
-};
-
-/// Findings about one wait of an outcome.
-struct wait_advice {
-  bool known = false;         ///< whether an active problem is declared for its pattern
-  base::vector<finding> list;  ///< most saving first
-};
-
-/// What the kernel took from the ranks: time in which their own code was ready to run and had no processor. A smaller effect is no
-/// evidence against the code.
-struct processor_noise {
-  struct share {
-    std::int32_t rank;
-    std::int64_t ns;
-  };
-  /// Above this part of the run an effect counts in any case: ranks that share processors do not stop to be uneven.
-  static constexpr double most_of_run = 0.1;
-
-  std::int64_t all_ns = 0;  ///< of all ranks
-  base::pod_vector<share> ranks;  ///< of the ranks that take longest in some block
-
-  /// In seconds; at most a part of the run.
-  static double least_effect(std::int64_t ns, double run_seconds) noexcept {
-    return std::min(static_cast<double>(ns) * 1e-9, most_of_run * run_seconds);
-  }
-  std::int64_t of(std::int32_t rank) const noexcept {
-    for (const share& s : ranks)
-      if (s.rank == rank) return s.ns;
-    return 0;
-  }
-  void add(std::int32_t rank, std::int64_t ns) {
-    if (rank >= 0 && ns > 0 && of(rank) == 0) ranks.push_back({rank, ns});
-  }
-};
-
-/// The result of all rules for one run.
-struct evaluation {
-  base::vector<wait_advice> waits;  ///< one per entry of outcome::waits, in order; empty: no rules ran
-  base::vector<finding> problems;  ///< findings that belong to no single wait, largest saving first
-  base::vector<std::string> messages;  ///< run-time errors of rules, ready to print
-  processor_noise noise;
-  std::int64_t most_divided_ns = INT64_MAX;  ///< program_facts::most_divided_ns
-  /// The thread with the most time in a block.
-  struct most_code {
-    core::stable_key block;
-    std::int32_t rank;
-    std::int32_t thread;
-    std::int64_t above_mean_ns;  ///< its time in all code, above the mean of all ranks
-    double asleep;  ///< code_use::asleep
-    bool sleeps;  ///< code_use::sleeps
-  };
-  base::pod_vector<most_code> code;  ///< sorted by block
-
-  const most_code* most_in(core::stable_key block) const noexcept {
-    for (const most_code& c : code)
-      if (c.block == block) return &c;
-    return nullptr;
-  }
-};
-
-}  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/report/waits_for_code.hpp
-#ifndef WHYWAIT_REPORT_WAITS_FOR_CODE_HPP
-#define WHYWAIT_REPORT_WAITS_FOR_CODE_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace reports {
-namespace detail {
-
-// How the threads wait that wait because of a block. Each function walks through all explanations.
-
-/// The block that explains most of the waits; 0: none does.
-inline core::stable_key top_block(const explain::explanation& waits) noexcept {
-  const explain::residual_term* top = nullptr;
-  for (const explain::residual_term& t : waits.residual)
-    if (top == nullptr || t.total_ns > top->total_ns) top = &t;
-  return top != nullptr ? top->block : 0;
-}
-/// The same of the wait of a finding; 0 also if it is about no wait.
-inline core::stable_key top_block(const rules::finding& f, const explain::outcome& found) noexcept {
-  return f.wait >= 0 && static_cast<std::size_t>(f.wait) < found.waits.size()
-             ? top_block(found.waits[static_cast<std::size_t>(f.wait)])
-             : 0;
-}
-
-/// Whether other threads wait for a lock that a thread holds while it runs this code: divided, the parts wait for it in turn.
-[[gnu::noinline]] inline bool runs_under_lock(core::stable_key piece, const explain::outcome& found) noexcept {
-  std::int64_t locked_ns = 0, other_ns = 0;
-  for (const explain::explanation& e : found.waits)
-    if (e.why != explain::pattern::join && top_block(e) == piece)
-      (explain::waits_for_lock(e.why) ? locked_ns : other_ns) += e.wait_ns;
-  return locked_ns > other_ns;
-}
-
-/// Whether a wait of a finding is explained by a block, at least by a fifth.
-inline bool explains(core::stable_key block, const rules::finding& f, const explain::outcome& found) noexcept {
-  if (f.wait < 0 || static_cast<std::size_t>(f.wait) >= found.waits.size()) return false;
-  const explain::explanation& e = found.waits[static_cast<std::size_t>(f.wait)];
-  return base::any_of(e.residual,
-                      [&](const explain::residual_term& t) { return t.block == block && 5 * t.total_ns >= e.wait_ns; });
-}
-
-/// Whether threads wait for single results of this code, such as items of a queue: more threads may then take items at the same time, but
-/// each item takes as long as before, which the clocks do not know. `alone`: one thread runs the code. Then a wait in the kernel, of an
-/// inlined primitive of C++20, is for an item as well, and not at a barrier.
-[[gnu::noinline]] inline bool hands_over(core::stable_key piece, bool alone, const explain::outcome& found,
-                                         const name_resolver& resolve) {
-  std::int64_t handed_ns = 0, other_ns = 0;
-  for (const explain::explanation& e : found.waits) {
-    if (e.why == explain::pattern::join || top_block(e) != piece) continue;
-    const bool by_item = e.why == explain::pattern::condition_variable || e.why == explain::pattern::semaphore ||
-                         e.why == explain::pattern::future || (alone && e.why == explain::pattern::latch);
-    (by_item && resolve.site(e.cause).call.compare(0, 3, "omp") != 0 ? handed_ns : other_ns) += e.wait_ns;
-  }
-  return handed_ns > other_ns;
-}
-
-/// Whether locks were waited for. The clocks keep the order in which they were taken, which a balanced run would not have.
-[[gnu::noinline]] inline bool takes_locks(const explain::outcome& found) noexcept {
-  std::int64_t ns = 0;
-  for (const explain::explanation& e : found.waits) ns += explain::waits_for_lock(e.why) ? e.wait_ns : 0;
-  return ns > 0 && 2000 * ns >= found.location_ns;
-}
-
-/// How long threads wait because of a block; for `whole`, all unmarked code, whatever the reason. A thread that waits in `join` to
-/// the end of another one waits also for work that is even, and so does a rank for a message of one whose threads share the block, and
-/// its threads with it (`by_threads`).
-[[gnu::noinline]] inline std::int64_t waited_for(core::stable_key piece, bool whole, bool by_threads,
-                                                 const explain::outcome& found) noexcept {
-  std::int64_t ns = 0;
-  for (const explain::explanation& e : found.waits) {
-    const bool even = e.why == explain::pattern::join ||
-                      (by_threads && (e.why < explain::pattern::mutex_contention || 2 * e.inherited_wait_ns() > e.wait_ns));
-    if (!even && (whole ? !explain::waits_for_lock(e.why) : top_block(e) == piece)) ns += e.wait_ns;
-  }
-  return ns;
-}
-
-/// What the run saves if a block takes half the time; 0: it is not known.
-inline std::int64_t saved_by_half(core::stable_key block, const explain::outcome& found) noexcept {
-  for (const explain::what_if_answer& a : found.savings)
-    if (a.question.changes.size() == 1 && a.question.changes[0].block == block) return a.saving_ns;
-  return 0;
-}
-
-}  // namespace detail
-}  // namespace reports
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/rules/data_facts.hpp
-#ifndef WHYWAIT_RULES_DATA_FACTS_HPP
-#define WHYWAIT_RULES_DATA_FACTS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace rules {
-
-/// Threads that use a registered array in a block, and how they share it.
-struct shared_data {
-  core::stable_key block = 0;
-  std::string data, place;  ///< name of the array; where it is registered
-  std::string sharing;  ///< "false sharing", ...
-  std::string users;  ///< "threads 1-3"
-  /// Threads of a process that use it in this block, as bits; the 64th stands for all further ones. 0: they are ranks.
-  std::uint64_t threads_here = 0;
-  std::uint64_t threads = 0;  ///< in any block
-};
-
-/// A thread that uses a registered array in a block while most of what it uses is in memory of another NUMA node.
-struct far_data {
-  core::stable_key block = 0;
-  std::string data, place;
-  std::string code;  ///< the block with its code location
-  std::int32_t rank = 0, thread = 0;
-  std::int32_t node = 0;  ///< where the thread ran
-  std::int32_t pages_node = 0;  ///< where most of the pages are
-  double share = 0;  ///< of the bytes that it used, those on another node than its own
-};
-
-/// What the analysis of registered data found that can make a block slow.
-struct data_facts {
-  base::vector<shared_data> shared;  ///< of one block the most important first
-  base::vector<far_data> far;  ///< most bytes first
-};
-
-}  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/rules/own_code.hpp
-#ifndef WHYWAIT_RULES_OWN_CODE_HPP
-#define WHYWAIT_RULES_OWN_CODE_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace rules {
-
-/// Stands for the time that a thread slept in one of several blocks.
-constexpr core::stable_key of_several = explain::count_key(core::code_count::blocked_ns);
-
-/// What one thread of a rank itself did in one block, outside MPI.
-struct rank_code {
-  core::stable_key block = 0;  ///< or `of_several`
-  std::int64_t ns = 0, visits = 0, work = 0;
-  std::int64_t polls_ns = 0;  ///< of `ns`, between two polls of one call: it may be a loop that waits
-  core::code_counts counts{};
-  std::int32_t thread = 0;
-};
-
-/// What the kernel counted of the main thread of a rank, and of all its threads.
-struct processor_use {
-  std::int64_t ran_ns = 0;        ///< it had a processor
-  std::int64_t ran_times = 0;     ///< how often it got one
-  std::int64_t delay_ns = 0;      ///< it was ready to run, and had none
-  std::int64_t own_delay_ns = 0;  ///< part of it outside MPI
-  std::int64_t process_ns = 0;    ///< all threads had a processor, also together; 0: not known
-  std::uint32_t offered = 0;      ///< what the machine counts, a bit for each core::code_count
-  std::int32_t refused = 0;  ///< why it does not count instructions and cycles, as errno; 0: it does, or this is not known
-  std::int32_t processors = 0;  ///< that it may use; 0: unknown
-
-  /// What happened after `before`; the processors of now.
-  processor_use since(const processor_use& before) const noexcept {
-    return {ran_ns - before.ran_ns,
-            ran_times - before.ran_times,
-            delay_ns - before.delay_ns,
-            own_delay_ns - before.own_delay_ns,
-            process_ns - before.process_ns,
-            offered,
-            refused,
-            processors};
-  }
-  /// This and `part` (0 to 1) of what happened `later`; the processors of `later`.
-  processor_use plus(const processor_use& later, double part) const noexcept {
-    const auto of = [part](std::int64_t count) { return static_cast<std::int64_t>(part * static_cast<double>(count)); };
-    return {ran_ns + of(later.ran_ns),
-            ran_times + of(later.ran_times),
-            delay_ns + of(later.delay_ns),
-            own_delay_ns + of(later.own_delay_ns),
-            process_ns + of(later.process_ns),
-            later.offered,
-            later.refused,
-            later.processors};
-  }
-  /// The part of `delay_ns` that held the rank up. A rank that yields its processor while it waits in MPI is ready all the
-  /// time and gets one as soon as it needs it. It runs for microseconds at a time; one that spins, for milliseconds.
-  std::int64_t held_up_ns() const noexcept {
-    const bool yields = ran_ns < 200'000 * ran_times;
-    return yields ? own_delay_ns : delay_ns;
-  }
-};
-
-/// From this part of its time on code is said to sleep.
-constexpr double least_asleep = 0.1;
-
-/// One block of code on all threads that ran it, of ranks with one thread on all ranks: in total, and on the thread with the most
-/// time in it. Sent between ranks as bytes.
-struct code_use {
-  core::stable_key block = 0;
-  std::int64_t ns = 0, visits = 0, work = 0;
-  std::int64_t most_ns = 0, most_visits = 0, most_work = 0;
-  std::int64_t most_whole_ns = 0;  ///< time of that thread in all blocks, without that between two polls of one call
-  core::code_counts counts{}, most_counts{};
-  std::int64_t most_delay_ns = 0;  ///< of all its own code: ready to run without a processor
-  std::int64_t most_polls_ns = 0;  ///< its time between two polls of one call
-  std::int64_t most_asleep_ns = 0;  ///< in all its code: asleep or blocked
-  std::int64_t second_ns = 0;  ///< time of the thread with the second most
-  std::int64_t ran_ns = 0, most_ran_ns = 0;  ///< with a processor, as far as that was counted
-  std::int64_t threads = 0, most_threads = 0;  ///< that had the ranks, one after the other
-  std::int32_t ranks = 0, counting_ranks = 0;  ///< threads that ran it; of these, with units of work
-  std::int32_t most_rank = -1, most_thread = 0, most_processors = 0;
-
-  void add(const code_use& o) noexcept {
-    second_ns = std::max(std::max(second_ns, o.second_ns), std::min(most_ns, o.most_ns));
-    if (o.most_ns > most_ns) {  // on a tie the lower rank stays
-      most_ns = o.most_ns;
-      most_visits = o.most_visits;
-      most_work = o.most_work;
-      most_whole_ns = o.most_whole_ns;
-      most_delay_ns = o.most_delay_ns;
-      most_counts = o.most_counts;
-      most_ran_ns = o.most_ran_ns;
-      most_threads = o.most_threads;
-      most_polls_ns = o.most_polls_ns;
-      most_asleep_ns = o.most_asleep_ns;
-      most_processors = o.most_processors;
-      most_rank = o.most_rank;
-      most_thread = o.most_thread;
-    }
-    ns += o.ns;
-    visits += o.visits;
-    work += o.work;
-    counts.add(o.counts);
-    ran_ns += o.ran_ns;
-    threads += o.threads;
-    ranks += o.ranks;
-    counting_ranks += o.counting_ranks;
-  }
-
-  /// Of `among` ranks, what the one with the most time has above the mean because of what it ran itself: neither because it had no
-  /// processor, nor because more threads had its place. At most 0: nothing.
-  std::int64_t own_excess_ns(std::int64_t among) const noexcept {
-    const std::int64_t excess = most_ran_ns - ran_ns / std::max<std::int64_t>(1, among);
-    const std::int64_t others = threads - most_threads, other_ranks = ranks - 1;
-    if (others < 1 || other_ranks < 1 || most_threads * other_ranks <= others) return excess;
-    const double each = static_cast<double>(ran_ns - most_ran_ns) / static_cast<double>(others);  // of another thread
-    return std::min(excess, most_ran_ns - static_cast<std::int64_t>(each * static_cast<double>(most_threads)));
-  }
-
-  /// The part of its time (0 to 1) in which the thread with the most was asleep or blocked; 0 where most of it was not counted, and of
-  /// code in which all count units of work, which may sleep as well.
-  double asleep() const noexcept { return counting_ranks == ranks ? 0 : part_of_most(core::code_count::blocked_ns); }
-  /// The part of its time (0 to 1) in which that thread was ready to run without a processor; 0 where most of it was not counted.
-  double lacking() const noexcept { return part_of_most(core::code_count::delay_ns); }
-  /// Whether less work, or another division of it, may change nothing: that thread sleeps for a good part of the time, for most of
-  /// what it takes longer than the others, or, as up to the next tick of a clock, in other code for half of what evening it out saves.
-  bool sleeps() const noexcept {
-    const std::int64_t others = std::max(1, ranks - 1);
-    const auto longer_ns = [others](std::int64_t most, std::int64_t all) { return most - (all - most) / others; };
-    constexpr auto what = core::code_count::blocked_ns;
-    const std::int64_t more_ns = longer_ns(most_ns, ns), evened_ns = most_ns - ns / std::max(1, ranks);
-    return asleep() >= least_asleep || (asleep() > 0 && 2 * longer_ns(most_counts[what], counts[what]) >= more_ns) ||
-           (evened_ns > 0 && 2 * (most_asleep_ns - most_counts[what]) >= evened_ns);
-  }
-
- private:
-  double part_of_most(core::code_count what) const noexcept {
-    const std::int64_t read_ns = most_counts[core::code_count::read_ns];
-    if (read_ns <= 0 || 2 * read_ns < most_ns) return 0;
-    return static_cast<double>(most_counts[what]) / static_cast<double>(read_ns);
-  }
-};
-static_assert(std::is_trivially_copyable<code_use>::value, "sent between ranks as bytes");
-
-/// Code of some ranks by block, at most the 256 blocks with the most time, and of all blocks together.
-struct code_table {
-  static constexpr std::size_t most = 256;
-  base::pod_vector<code_use> blocks;  ///< sorted by block
-  code_use whole;
-
-  const code_use* find(core::stable_key block) const noexcept {
-    const auto at = std::lower_bound(blocks.begin(), blocks.end(), block,
-                                     [](const code_use& a, core::stable_key b) { return a.block < b; });
-    return at != blocks.end() && at->block == block ? &*at : nullptr;
-  }
-
-  /// Adds the code of higher ranks. Linear.
-  void merge(const code_table& from) {
-    const base::pod_vector<code_use> old = std::move(blocks);
-    blocks.clear();
-    blocks.reserve(old.size() + from.blocks.size());
-    for (std::size_t i = 0, j = 0; i < old.size() || j < from.blocks.size();) {
-      const bool mine = j == from.blocks.size() || (i < old.size() && old[i].block <= from.blocks[j].block);
-      const bool theirs = i == old.size() || (j < from.blocks.size() && from.blocks[j].block <= old[i].block);
-      blocks.push_back(mine ? old[i] : from.blocks[j]);
-      if (mine && theirs) blocks.back().add(from.blocks[j]);
-      i += mine ? 1 : 0;
-      j += theirs ? 1 : 0;
-    }
-    whole.add(from.whole);
-    if (blocks.size() <= most) return;
-    base::small_stable_sort(blocks, [](const code_use& a, const code_use& b) { return a.ns > b.ns; });
-    blocks.resize(most);
-    base::small_stable_sort(blocks, [](const code_use& a, const code_use& b) { return a.block < b.block; });
-  }
-};
-
-/// Adds what a rank did in its recorded history to `so_far`, which is sorted by thread and block. O(records + steps).
-inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::rank_history& rank) {
-  base::key_map numbers;
-  base::pod_vector<rank_code> all = so_far;
-  std::int32_t thread = 0;
-  const auto key_in = [&thread](core::stable_key block) {
-    return thread == 0 ? block : core::combine(block, static_cast<std::uint64_t>(thread));
-  };
-  for (std::uint32_t i = 0; i < all.size(); ++i) {
-    thread = all[i].thread;
-    numbers.intern(key_in(all[i].block), i);
-  }
-  const auto in = [&](core::stable_key block) -> rank_code& {
-    const std::uint32_t number = numbers.intern(key_in(block), static_cast<std::uint32_t>(all.size()));
-    if (number == all.size()) all.push_back({block, 0, 0, 0, 0, {}, thread});
-    return all[number];
-  };
-  for (const explain::location_history& here : rank.locations) {
-    thread = here.thread;
-    const bool works = explain::works_unmarked(here);
-    base::pod_vector<std::uint32_t> marked(rank.blocks.size(), base::key_map::none);  // numbers of marked blocks
-    explain::location_walk walk(rank);
-    std::uint64_t step = 0;
-    std::int64_t left_ns = rank.begin_ns;
-    constexpr std::uint32_t no_site = 0xffffffffu;
-    std::uint32_t from = no_site;
-    std::uint64_t code_end = 0;
-    bool visited = false;
-    base::pair_cache<std::uint32_t, 4> between;
-    explain::code_readings readings;
-    const auto read = [&] {
-      const std::int64_t rest_ns = readings.end_segment(
-          [&](std::uint32_t number, core::code_count what, std::int64_t value) { all[number].counts[what] += value; });
-      if (rest_ns != 0) in(of_several).counts[core::code_count::blocked_ns] += rest_ns;
-    };
-    const auto key_of = [&here](std::uint32_t site) { return site < here.call_sites.size() ? here.call_sites[site] : 0; };
-    const auto compute = [&](std::uint64_t steps_end, std::int64_t until_ns, std::uint32_t site, bool polls) {
-      std::int64_t room_ns = until_ns - left_ns;
-      for (const std::uint64_t end = std::min<std::uint64_t>(steps_end, here.steps.size()); step < end; ++step) {
-        const core::path_step& s = here.steps[step];
-        if (readings.take(s)) continue;
-        if (s.block == 0 || s.block >= rank.blocks.size() || s.ticks == 0) continue;
-        const auto ns = std::min(static_cast<std::int64_t>(static_cast<double>(s.ticks) * rank.clock.ns_per_tick), room_ns);
-        room_ns -= ns;
-        std::uint32_t& number = marked[s.block];
-        if (number == base::key_map::none) number = static_cast<std::uint32_t>(&in(rank.blocks[s.block]) - all.data());
-        readings.ran(number, ns);
-        rank_code& c = all[number];
-        c.ns += ns;
-        c.visits += static_cast<std::int64_t>(s.visits);
-        c.work += static_cast<std::int64_t>(s.work);
-      }
-      step = std::max(step, steps_end);
-      if (room_ns > 0 && !works) readings.left(room_ns);
-      if (room_ns <= 0 || !works) return read();
-      const std::uint32_t number = between(from, site, [&](std::uint32_t a, std::uint32_t b) {
-        return static_cast<std::uint32_t>(&in(explain::between_key(code_after(here, a), key_of(b))) - all.data());
-      });
-      readings.ran(number, room_ns);
-      rank_code& c = all[number];
-      c.ns += room_ns;
-      if (polls && room_ns == until_ns - left_ns) c.polls_ns += room_ns;
-      c.visits += visited ? 0 : 1;
-      visited = true;
-      read();
-    };
-    for (std::uint64_t i = 0; i < here.records.size(); ++i) {
-      const core::sync_record& r = here.records[i];
-      walk.step(r);
-      const std::uint32_t end = explain::code_end_site(here, i, code_end);
-      const bool polls = explain::is_between_polls(here, i);
-      compute(r.steps, walk.begin_ns(), end, polls);
-      left_ns = walk.leave_ns();
-      readings.called(r.call, left_ns - walk.begin_ns());
-      if (core::divides_no_code(r)) continue;
-      from = r.site;
-      visited = false;
-    }
-    compute(here.steps.size(), std::max(rank.end_ns, left_ns), no_site, false);
-  }
-  base::small_stable_sort(all, [](const rank_code& a, const rank_code& b) {
-    return a.thread != b.thread ? a.thread < b.thread : a.block < b.block;
-  });
-  so_far = std::move(all);
-}
-
-/// The code of one rank, sorted by thread, as a table. `processor`: of its main thread. `threads`: that had the rank one after the
-/// other, if threads are ranks.
-inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& code, const processor_use& processor = {},
-                          std::int64_t threads = 0) {
-  code_table out;
-  const auto ran_ns_of = [threads](const rank_code& c) {
-    const std::int64_t delay_ns = threads > 0 ? c.counts[core::code_count::delay_ns] : 0;
-    return c.ns - std::min(std::max<std::int64_t>(0, delay_ns), c.ns);
-  };
-  std::size_t end = 0;
-  std::int64_t main_ns = 0;
-  core::code_counts main_counts{};
-  do {  // one thread after the other; the first one also if it has no code
-    code_table of_thread;
-    const std::size_t begin = end;
-    rank_code whole;
-    if (begin < code.size()) whole.thread = code[begin].thread;
-    std::int64_t ran_ns = 0;
-    for (; end < code.size() && code[end].thread == whole.thread; ++end) {
-      whole.ns += code[end].ns - code[end].polls_ns;
-      whole.counts.add(code[end].counts);
-      ran_ns += ran_ns_of(code[end]);
-    }
-    const bool main = whole.thread == 0;
-    if (main) {
-      main_ns = whole.ns;
-      main_counts = whole.counts;
-    }
-    const auto enter = [&](const rank_code& c) {
-      code_use u;
-      u.block = c.block;
-      u.ns = u.most_ns = c.ns;
-      u.visits = u.most_visits = c.visits;
-      u.work = u.most_work = c.work;
-      u.most_whole_ns = whole.ns;
-      u.most_delay_ns = threads > 0 ? whole.ns - ran_ns : main ? processor.own_delay_ns : 0;
-      u.counts = u.most_counts = c.counts;
-      u.most_polls_ns = c.polls_ns;
-      u.most_asleep_ns = whole.counts[core::code_count::blocked_ns];
-      u.most_processors = processor.processors;
-      u.ran_ns = u.most_ran_ns = ran_ns_of(c);
-      u.threads = u.most_threads = std::max<std::int64_t>(1, threads);
-      u.most_rank = rank;
-      u.most_thread = c.thread;
-      u.ranks = 1;
-      u.counting_ranks = c.work > 0 ? 1 : 0;
-      return u;
-    };
-    for (std::size_t i = begin; i != end; ++i)
-      if (code[i].block != of_several) of_thread.blocks.push_back(enter(code[i]));
-    of_thread.whole = enter(whole);
-    of_thread.whole.ran_ns = of_thread.whole.most_ran_ns = ran_ns;
-    out.merge(of_thread);
-  } while (end < code.size());
-  if (processor.process_ns > 0) {
-    // No thread had a processor for longer than its code takes. Where the main thread spins while it waits, others may as well, and
-    // code may sleep: then it is not known how long it ran, unless that was counted around most of its code.
-    const bool spins = 10 * processor.ran_ns > 11 * main_ns;
-    const std::int64_t read_ns = main_counts[core::code_count::read_ns];
-    std::int64_t main_ran_ns = spins ? 0 : std::min(main_ns - std::min(main_ns, processor.own_delay_ns), processor.ran_ns);
-    if (read_ns > 0 && 10 * read_ns >= 9 * main_ns) main_ran_ns = std::min(main_ns, main_counts[core::code_count::ran_ns]);
-    const std::int64_t others_ran_ns = spins ? 0 : std::max<std::int64_t>(0, processor.process_ns - processor.ran_ns);
-    out.whole.ran_ns = main_ran_ns + std::min(out.whole.ns - main_ns, others_ran_ns);
-  }
-  return out;
-}
-
-}  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/rules/program_facts.hpp
-#ifndef WHYWAIT_RULES_PROGRAM_FACTS_HPP
-#define WHYWAIT_RULES_PROGRAM_FACTS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace rules {
-
-/// What the facts about waits need from the program: what each rank did itself, and what came before its sends.
-struct program_facts {
-  struct sends {
-    core::stable_key site;
-    std::int64_t calls, own_before_ns;
-  };
-  const code_table* code = nullptr;
-  const data_facts* data = nullptr;
-  base::pod_vector<sends> sites;  ///< sorted by site
-  bool shared_processors = false;  ///< ranks often waited for a processor, so that the virtual clocks see too little saving
-  bool other_programs = false;  ///< took processors from ranks of one thread, which are no more than the processors
-  std::int64_t most_divided_ns =
-      INT64_MAX;  ///< what another division of the same work saves at most, by the processors' idle time
-  std::int64_t without_processor_ns = 0;  ///< of all ranks: ready to run, and no processor was free
-  std::int64_t most_pages = 0;  ///< of memory that this process had at a time; 0: not known
-  processor_noise noise;
-  bool useful_known = false;  ///< no rank waits outside MPI: time there is work, or without a processor
-
-  /// Own work of a rank before each send of a call site, since it last completed a communication; 0: unknown.
-  double mean_ns_before(core::stable_key site) const noexcept {
-    const auto at =
-        std::lower_bound(sites.begin(), sites.end(), site, [](const sends& a, core::stable_key s) { return a.site < s; });
-    if (at == sites.end() || at->site != site || at->calls == 0) return 0;
-    return static_cast<double>(at->own_before_ns) / static_cast<double>(at->calls);
-  }
-};
-
-/// How the time of a block is spread over the ranks, or over their threads if several of a rank run it, and whether that explains a
-/// wait.
-struct code_spread {
-  const char* lead = "";  ///< one, several, alone: these have more of it; few: at most half of the ranks run it, evenly;
-      ///< even: no rank has more; empty: unknown
-  const char* excess = "";  ///< why: units (of work), visits, speed (equal units), both (units and
-      ///< speed), shared (it waited for a processor), faults (the kernel gave it memory), system (other time in system calls),
-      ///< work (more instructions in each visit, units are not known), instructions (more in each unit), cycles (for each
-      ///< instruction), core (the same, in nearly all code of the rank), frequency (cycles in a second), unknown
-  std::int32_t rank = -1, thread = 0;  ///< the thread with the most time
-  double ratio = 0;  ///< its time to the mean of the others that run it; 0: no others do
-  std::int64_t above_mean_ns = INT64_MAX;  ///< its time above the mean of all, which balancing saves at most; not of even
-  std::int64_t above_others_ns = 0;  ///< its time above the mean of the others that run it
-  double units_ratio = 0, visits_ratio = 0;  ///< likewise; 0: unknown
-  std::int64_t delay_ns = 0;  ///< of shared: without a processor, above the mean of the others
-  std::int64_t more_system_ns = 0, more_faults = 0;  ///< of faults and system: likewise
-
-  bool uneven() const noexcept { return above_mean_ns != INT64_MAX; }
-
-  /// `use`: of a block, one of `code`. `ranks`: those that could run it. `wait_ns`: of the rank that waited most. `fault_ns`: as
-  /// in explain::divide_speed.
-  static code_spread of(const code_use* use, const code_table& code, std::int64_t ranks, std::int64_t wait_ns,
-                        std::int64_t fault_ns = 0) noexcept {
-    const code_use& whole = code.whole;
-    code_spread out;
-    if (use == nullptr || ranks < 2 || use->most_ns <= 0) return out;
-    const auto mean_of_others = [ranks](std::int64_t all, std::int64_t most) {
-      return static_cast<double>(all - most) / static_cast<double>(ranks - 1);
-    };
-    const auto ratio = [use](std::int64_t all, std::int64_t most) {
-      return all > most ? static_cast<double>(most) * (use->ranks - 1) / static_cast<double>(all - most) : 0;
-    };
-    out.rank = use->most_rank;
-    out.thread = use->most_thread;
-    out.ratio = ratio(use->ns, use->most_ns);
-    const auto most = static_cast<double>(use->most_ns);
-    const double others = mean_of_others(use->ns, use->most_ns), excess = most - others;
-    // A rank that has more of this block may have less of another: then it is not late because of it, unless it had no processor.
-    const double whole_excess =
-        whole.ranks < 2 ? excess
-                        : static_cast<double>(use->most_whole_ns) -
-                              static_cast<double>(whole.ns - use->most_whole_ns) / static_cast<double>(whole.ranks - 1);
-    // Several blocks may add up to the wait: then the whole must be enough for it, and this block a good part.
-    const auto wait = static_cast<double>(wait_ns);
-    const bool offset = 2 * whole_excess < excess;
-    const auto even = [&out]() -> code_spread& {
-      out.lead = "even";
-      out.excess = "";
-      out.above_mean_ns = INT64_MAX;
-      return out;
-    };
-    if (excess < 0.1 * most || 2 * std::max(excess, whole_excess) < wait || 5 * excess < wait) return even();
-    if (2 * static_cast<double>(use->most_polls_ns) >= excess) return out;  // it may be waiting there
-    out.above_mean_ns = use->most_ns - use->ns / ranks;
-    if (out.ratio > 1) out.above_others_ns = static_cast<std::int64_t>((1 - 1 / out.ratio) * most);
-    const std::int64_t own_ns = use->own_excess_ns(ranks);
-    const std::int64_t delay_ns = use->most_counts[core::code_count::delay_ns];
-    if (2 * own_ns < out.above_mean_ns) {  // not because of what it ran
-      if (2 * static_cast<double>(delay_ns) < excess) return even();
-      out.lead = "one";
-      out.excess = "shared";
-      out.delay_ns = delay_ns;
-      return out;
-    }
-    out.above_mean_ns = std::min(out.above_mean_ns, own_ns);
-    const double units = use->counting_ranks == use->ranks ? ratio(use->work, use->most_work) : 0;
-    const bool as_much = units > 0 && 5 * units < out.ratio;  // the others do such work as well, faster
-    out.lead = others < 0.05 * most && !as_much                                                    ? "alone"
-               : 2 * use->ranks <= ranks && most * use->ranks < 1.1 * static_cast<double>(use->ns) ? "few"
-               : most - static_cast<double>(use->second_ns) >= 0.5 * excess                        ? "one"
-                                                                                                   : "several";
-    out.units_ratio = units;
-    out.visits_ratio = ratio(use->visits, use->most_visits);
-    const auto part = [&](double of) { return of > 0 && out.ratio > 1 ? (of - 1) / (out.ratio - 1) : 0; };
-    if (out.units_ratio > 0)
-      out.excess = part(out.units_ratio) > 0.6 ? "units" : part(out.units_ratio) < 0.1 ? "speed" : "both";
-    else out.excess = part(out.visits_ratio) > 0.6 ? "visits" : "unknown";
-    if (part(out.units_ratio) > 0.6 || part(out.visits_ratio) > 0.6) return offset ? even() : out;
-    const explain::slower_parts parts = parts_of(*use, fault_ns);
-    const auto decides = [excess](std::int64_t ns) { return 2 * static_cast<double>(ns) >= excess; };
-    constexpr std::int64_t most_ns_of_fault = 50'000;
-    if (decides(parts.preempted_ns)) {
-      out.excess = "shared";
-      out.delay_ns = parts.preempted_ns;
-    } else if (2 * static_cast<double>(parts.kernel_ns) >= excess * (1 + kernel_share_of_others(*use)) &&
-               parts.kernel_ns >= explain::least_kernel_ns) {
-      out.excess = parts.more_faults * most_ns_of_fault >= parts.kernel_ns ? "faults" : "system";
-      out.more_system_ns = parts.kernel_ns;
-      out.more_faults = parts.more_faults;
-    } else if (parts.kernel_ns >= explain::least_kernel_ns && decides(2 * parts.kernel_ns) && decides(2 * parts.blocked_ns) &&
-               decides(parts.kernel_ns + parts.blocked_ns)) {  // system calls that sleep, as those on files do
-      out.excess = "system";
-      out.more_system_ns = parts.kernel_ns + parts.blocked_ns;
-    } else if (offset) {
-      return even();
-    } else if (decides(parts.instructions_ns)) {
-      out.excess = out.units_ratio > 0 ? "instructions" : "work";
-    } else if (decides(parts.cycles_ns)) {
-      out.excess = is_slow_core(*use, code, fault_ns) ? "core" : "cycles";
-    } else if (decides(parts.frequency_ns)) {
-      out.excess = "frequency";
-    }
-    return out;
-  }
-
- private:
-  // Whether the rank that is slow in a block needs more cycles for each instruction in at least 90 % of its other code. That code
-  // is also run by other ranks, and takes at least a tenth of the time of the block. One block may use memory in another way, not
-  // all.
-  static bool is_slow_core(const code_use& slow, const code_table& code, std::int64_t fault_ns) noexcept {
-    double all = 0, slower = 0;
-    for (const code_use& use : code.blocks) {
-      const double others = use.ranks > 1 ? static_cast<double>(use.ns - use.most_ns) / (use.ranks - 1) : 0;
-      if (use.block == slow.block || others <= 0) continue;
-      all += others;
-      const double excess = static_cast<double>(use.most_ns) - others;
-      if (use.most_rank == slow.most_rank && use.most_thread == slow.most_thread && excess >= 0.05 * others &&
-          2 * static_cast<double>(parts_of(use, fault_ns).cycles_ns) >= excess)
-        slower += others;
-    }
-    return all >= 0.1 * static_cast<double>(slow.most_ns) && slower >= 0.9 * all;
-  }
-
-  // More of the same work has more time in the kernel as well, in this proportion.
-  static double kernel_share_of_others(const code_use& use) noexcept {
-    const auto of_others = [&use](core::code_count what) {
-      return static_cast<double>(use.counts[what] - use.most_counts[what]);
-    };
-    const double all = of_others(core::code_count::read_ns);
-    return all > 0 ? std::clamp(of_others(core::code_count::system_ns) / all, 0.0, 1.0) : 0;
-  }
-
-  // The rank with the most time against the mean of the others that run the block.
-  static explain::slower_parts parts_of(const code_use& use, std::int64_t fault_ns) noexcept {
-    const std::int64_t others = use.ranks - 1;
-    if (others < 1) return {};
-    const bool by_work = use.counting_ranks == use.ranks;
-    explain::block_use late{use.most_visits, use.most_ns, by_work ? use.most_work : 0};
-    explain::block_use rest{(use.visits - use.most_visits) / others, (use.ns - use.most_ns) / others,
-                            by_work ? (use.work - use.most_work) / others : 0};
-    const explain::block_counts times(rest, late);
-    explain::counted_side a{rest.ns, times.waiter, use.counts}, b{late.ns, times.causer, use.most_counts};
-    for (std::size_t i = 0; i != core::code_counts_size; ++i)
-      a.counts.values[i] = (use.counts.values[i] - use.most_counts.values[i]) / others;
-    return explain::divide_speed(a, b, explain::split(rest, late).speed_ns, fault_ns);
-  }
-};
-
-}  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/rules/rank_shares.hpp
-#ifndef WHYWAIT_RULES_RANK_SHARES_HPP
-#define WHYWAIT_RULES_RANK_SHARES_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace rules {
-
-/// The ranks of a list of shares: "rank 3", "ranks 1-3 and 7", "12 ranks". Without those with less than 5 % of it, if the others have nearly
-/// all.
-inline std::string ranks_text(const base::vector<explain::location_share>& shares) {
-  std::int64_t all = 0, large = 0;
-  for (const explain::location_share& s : shares) all += s.ns;
-  const auto is_large = [&all](const explain::location_share& s) { return s.rank >= 0 && 20 * s.ns >= all; };
-  for (const explain::location_share& s : shares) large += is_large(s) ? s.ns : 0;
-  base::pod_vector<std::int32_t> ranks;
-  bool others = false;
-  for (const explain::location_share& s : shares) {
-    if (20 * large >= 19 * all && !is_large(s)) continue;
-    if (s.rank < 0) others = true;
-    else ranks.push_back(s.rank);
-  }
-  return base::rank_list(ranks, others);
-}
-
-/// The threads of a list of shares in waits within ranks, without those with less than 5 % of it: "thread 1 of rank 0", "threads 0-3 of
-/// ranks 0 and 1".
-inline std::string threads_text(const base::vector<explain::location_share>& shares) {
-  std::int64_t all = 0;
-  for (const explain::location_share& s : shares) all += s.ns;
-  base::pod_vector<std::int32_t> threads, ranks;
-  for (const explain::location_share& s : shares) {
-    if (s.rank < 0 || 20 * s.ns < all) continue;
-    threads.push_back(s.thread);
-    ranks.push_back(s.rank);
-  }
-  if (ranks.empty()) return ranks_text(shares);
-  const std::string of = base::rank_list(ranks);
-  const base::rank_noun_scope words(true);
-  return base::rank_list(threads) + " of " + of;
-}
-
-/// The ranks that share a delay: the one with almost all of it alone, one with most of it by name and share.
-inline std::string guilty_text(const base::vector<explain::location_share>& shares) {
-  std::int64_t all = 0;
-  const explain::location_share* most = nullptr;
-  for (const explain::location_share& s : shares) {
-    all += s.ns;
-    if (s.rank >= 0 && (most == nullptr || s.ns > most->ns)) most = &s;
-  }
-  if (most == nullptr || shares.size() < 2 || 10 * most->ns < 6 * all) return ranks_text(shares);
-  const std::string rank = base::rank_text(most->rank);
-  if (20 * most->ns >= 19 * all) return rank;
-  return rank + " (" + base::percent(static_cast<double>(most->ns) / static_cast<double>(all)) + ")";
-}
-
-/// Whether threads of one rank wait for each other, beside MPI.
-inline bool within_ranks(explain::pattern why) noexcept {
-  return why >= explain::pattern::mutex_contention && !base::ranks_are_threads();
-}
-
-/// How many threads of a process take part in a wait for threads, at most 64; 0: it is not known, or another wait.
-inline int threads_in(const explain::explanation& e) noexcept {
-  std::uint64_t threads = 0;
-  for (const auto* const side : {&e.causers, &e.waiters}) {
-    for (const explain::location_share& s : *side) {
-      if (s.rank < 0 || e.why < explain::pattern::mutex_contention) return 0;
-      threads |= std::uint64_t{1} << ((base::ranks_are_threads() ? s.rank : s.thread) & 63);
-    }
-  }
-  return __builtin_popcountll(threads);
-}
-
-/// The late side of a wait, and the waiting side.
-inline std::string late_text(const explain::explanation& e) {
-  return within_ranks(e.why) ? threads_text(e.causers) : guilty_text(e.causers);
-}
-inline std::string waiting_text(const explain::explanation& e) {
-  return within_ranks(e.why) ? threads_text(e.waiters) : ranks_text(e.waiters);
-}
-
-/// The share of a wait in which the ranks that were late also waited: 0 if none of them did, 1 if all had the same part in
-/// both. 1 too if the lists name less than half of either.
-inline double in_turn(const base::vector<explain::location_share>& causers,
-                      const base::vector<explain::location_share>& waiters) {
-  base::pod_vector<explain::location_share> late, waited;
-  const auto key = [](const explain::location_share& s) { return explain::thread_of_rank{s.rank, s.thread}.number(); };
-  const auto part_of = [&key](const base::vector<explain::location_share>& from,
-                              base::pod_vector<explain::location_share>& to) {
-    double all = 0, named = 0;
-    for (const explain::location_share& s : from) {
-      all += static_cast<double>(s.ns);
-      if (s.rank < 0) continue;
-      named += static_cast<double>(s.ns);
-      to.push_back(s);
-    }
-    base::small_stable_sort(to, [&key](const auto& a, const auto& b) { return key(a) < key(b); });
-    return 2 * named >= all ? named : 0.0;
-  };
-  const double late_ns = part_of(causers, late), waited_ns = part_of(waiters, waited);
-  if (late_ns <= 0 || waited_ns <= 0) return 1;
-  double both = 0;
-  for (std::size_t i = 0, j = 0; i < late.size() && j < waited.size();) {
-    const bool next_late = key(late[i]) <= key(waited[j]), next_waited = key(waited[j]) <= key(late[i]);
-    if (next_late && next_waited)
-      both += std::min(static_cast<double>(late[i].ns) / late_ns, static_cast<double>(waited[j].ns) / waited_ns);
-    i += next_late ? 1 : 0;
-    j += next_waited ? 1 : 0;
-  }
-  return both;
-}
-
-}  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/rules/saving_bounds.hpp
-#ifndef WHYWAIT_RULES_SAVING_BOUNDS_HPP
-#define WHYWAIT_RULES_SAVING_BOUNDS_HPP
-
-namespace whywait {
-inline namespace v0 {
-namespace rules {
-
-/// Whether threads share out the work that makes them wait, so that now one is late and now another.
-inline bool divides_work(explain::pattern why) noexcept {
-  return why == explain::pattern::mutex_contention || why == explain::pattern::thread_barrier || why == explain::pattern::join;
-}
-
-/// What the run saves at most by changes of one kind, in ns of wall time. Borrows its arguments.
-class saving_bounds {
- public:
-  saving_bounds(const explain::outcome& found, const program_facts& program, std::int64_t ranks) noexcept
-      : found_(found), program_(program), ranks_(ranks) {}
-
-  /// By another division of the same work: the ranks compute as long on average.
-  std::int64_t by_balance() const noexcept {
-    if (!program_.useful_known || found_.efficiency.parallel <= 0) return program_.most_divided_ns;
-    const double useful = std::min(1.0, found_.efficiency.parallel) * static_cast<double>(found_.total_ns);
-    const std::int64_t without =
-        program_.shared_processors ? program_.without_processor_ns / std::max<std::int64_t>(1, ranks_) : 0;
-    return std::min({found_.total_ns, found_.total_ns - static_cast<std::int64_t>(useful) + without, program_.most_divided_ns});
-  }
-  /// Without waits for locks: then no thread has to be woken either.
-  std::int64_t without_locks() const noexcept {
-    const double transfer = base::ranks_are_threads() ? 1 - std::min(1.0, found_.efficiency.transfer) : 0;
-    return std::max<std::int64_t>(0, found_.no_locks.saving_ns) +
-           (found_.efficiency.parallel > 0 ? static_cast<std::int64_t>(transfer * static_cast<double>(found_.total_ns)) : 0);
-  }
-  /// Without a part of these waits. Where a thread waits now and another one then, all of them may save more than one waits.
-  std::int64_t without_locks(double part) const noexcept {
-    return core::nearest(part * static_cast<double>(std::max<std::int64_t>(0, found_.no_locks.saving_ns)));
-  }
-  /// By another division of the same work among the threads of one process; 0: not known.
-  std::int64_t by_division() const noexcept { return program_.most_divided_ns != INT64_MAX ? program_.most_divided_ns : 0; }
-  /// By sharing the unmarked code of a wait otherwise, as threads may that take work as they come: what it has above the mean on the thread
-  /// that runs most of it. `kinds`: of the terms.
-  std::int64_t by_sharing(const base::pod_vector<const explain::residual_term*>& terms,
-                          const base::pod_vector<const char*>& kinds) const noexcept {
-    std::int64_t ns = 0;
-    for (std::size_t i = 0; i != terms.size() && program_.code != nullptr; ++i) {
-      const bool unmarked = terms[i]->total_ns > 0 && kinds[i] == std::string_view("between");
-      const code_use* const use = unmarked ? program_.code->find(terms[i]->block) : nullptr;
-      if (use != nullptr) ns += use->most_ns - use->ns / std::max<std::int64_t>(1, use->ranks);
-    }
-    return ns;
-  }
-  /// By any change that makes a block shorter: the run is a convex function of its time, so that the second half of it saves no more than the
-  /// first. INT64_MAX / 4: not known; such values can be added.
-  std::int64_t by_speed(core::stable_key block) const noexcept {
-    for (const explain::what_if_answer& a : found_.savings)
-      if (a.question.changes.size() == 1 && a.question.changes[0].block == block)
-        return 2 * std::max<std::int64_t>(0, a.saving_ns);
-    return INT64_MAX / 4;
-  }
-  /// By taking messages as they come: the code that could run meanwhile, on each of the `waiting` ranks, and no more than another order of
-  /// calls saves.
-  std::int64_t by_arrival(const explain::explanation& e, std::size_t waiting) const noexcept {
-    return std::min(e.ready_code_ns / static_cast<std::int64_t>(std::max<std::size_t>(1, waiting)), by_order(e.why));
-  }
-  /// By letting two sides work at once that wait for each other in two calls: no more than the side runs that runs less while the other one
-  /// waits, of code that the other one hardly runs meanwhile. A rank that only hands out work runs nothing.
-  std::int64_t by_overlap(core::stable_key one, core::stable_key other) const noexcept {
-    std::int64_t ran_ns[2] = {};
-    for (const explain::explanation& e : found_.waits)
-      for (const explain::residual_term& t : e.residual) {
-        const bool code = program_.code == nullptr || program_.code->find(t.block) != nullptr;  // not time inside a call
-        if (5 * t.waiter_ns > t.causer_ns) continue;  // both work already
-        if (code && (e.operation == one || e.operation == other))
-          ran_ns[e.operation == one ? 0 : 1] += std::max<std::int64_t>(0, t.total_ns - t.inherited_ns);
-      }
-    return std::min(ran_ns[0], ran_ns[1]);
-  }
-  /// Whether the usual change is to spread work over the ranks; otherwise it is to call something earlier.
-  static bool spreads_work(explain::pattern why) noexcept {
-    using explain::pattern;
-    switch (why) {
-      case pattern::wait_at_barrier:
-      case pattern::wait_at_nxn:
-      case pattern::early_reduce:
-      case pattern::early_scan:
-      case pattern::wait_at_create:
-      case pattern::wait_at_finalize:
-      case pattern::wait_at_fence: return true;
-      default: return false;
-    }
-  }
-  /// By a processor for each rank: no more than all ranks lacked one, and the rank that computes longest remains.
-  std::int64_t by_processors() const noexcept {
-    if (program_.code == nullptr || !program_.shared_processors) return 0;
-    return std::max(std::int64_t{0}, std::min(found_.total_ns - longest_computing_ns(), program_.without_processor_ns));
-  }
-  /// By what all ranks lack alike. Time without a processor inside MPI is not known to be lost: a rank that waits may be ready to run. Of
-  /// ranks that compute as long, the run loses what each of them lacked; of others it may be more. Of ranks that lose processors to other
-  /// programs, it loses at least what they lacked on average, because one that waits loses them as often as one that computes.
-  std::int64_t by_own_processors() const noexcept {
-    const std::int64_t lacked_ns = std::min({by_processors(), lacked_alike_ns(), found_.longest_ns});
-    const std::int64_t measuring_ns =
-        found_.without_overhead.total_ns > 0 ? found_.total_ns - found_.without_overhead.total_ns : 0;
-    return std::max<std::int64_t>(0, lacked_ns - std::max<std::int64_t>(0, measuring_ns));
-  }
-  /// Whether that is at least what is saved.
-  bool own_processors_save_more() const noexcept { return program_.other_programs && lacked_alike_ns() < by_processors(); }
-  /// By another order of calls, where that is the usual change. A thread beside MPI may run to the end anyway.
-  std::int64_t by_order(explain::pattern why) const noexcept {
-    return spreads_work(why) || within_ranks(why) ? INT64_MAX : by_any_order();
-  }
-  /// By another order of calls: the rank that computes longest remains.
-  std::int64_t by_any_order() const noexcept {
-    if (!program_.useful_known) return INT64_MAX;
-    auto computing =
-        static_cast<std::int64_t>(std::min(1.0, found_.efficiency.communication) * static_cast<double>(found_.total_ns));
-    if (program_.shared_processors)  // it computed for less than it was outside MPI
-      computing = program_.code != nullptr ? longest_computing_ns() : 0;
-    return computing > 0 ? std::max(std::int64_t{0}, found_.total_ns - computing) : INT64_MAX;
-  }
-
- private:
-  std::int64_t longest_computing_ns() const noexcept {
-    return program_.code->whole.most_ns - program_.code->whole.most_delay_ns;
-  }
-
-  std::int64_t lacked_alike_ns() const noexcept {
-    const std::int64_t ranks = std::max<std::int64_t>(1, ranks_);
-    return std::max(2 * program_.noise.all_ns / ranks, program_.other_programs ? program_.without_processor_ns / ranks : 0);
-  }
-
-  const explain::outcome& found_;
-  const program_facts& program_;
-  std::int64_t ranks_;
-};
-
-/// Whether ranks wait until another one calls MPI again, which runs this code meanwhile: divided, its parts call MPI at other times.
-[[gnu::noinline]] inline bool delays_progress(core::stable_key block, const explain::outcome& found) noexcept {
-  for (const explain::explanation& e : found.waits)
-    for (const explain::residual_term& t : e.residual)
-      if (e.why == explain::pattern::wait_for_progress && t.block == block && 2 * t.total_ns >= e.wait_ns) return true;
-  return false;
-}
-
-}  // namespace rules
-}  // namespace v0
-}  // namespace whywait
-
-#endif
-
-// ---- whywait/report/verdict.hpp
-#ifndef WHYWAIT_REPORT_VERDICT_HPP
-#define WHYWAIT_REPORT_VERDICT_HPP
+// ---- whywait/report/verdict_entry.hpp
+#ifndef WHYWAIT_REPORT_VERDICT_ENTRY_HPP
+#define WHYWAIT_REPORT_VERDICT_ENTRY_HPP
 
 namespace whywait {
 inline namespace v0 {
@@ -38888,6 +37621,14 @@ struct verdict_entry : named_block {
   core::stable_key piece = 0;  ///< the block, or the longest of those that it joins
   double asleep = 0;  ///< the part of the time in the code in which that thread was asleep or blocked; 0: not known
   double excess_seconds = 0;  ///< by the virtual clocks: the time of the rank in the block above the mean
+
+  // Out of line, as those of named_block.
+  verdict_entry() = default;
+  [[gnu::noinline]] verdict_entry(const verdict_entry&) = default;
+  [[gnu::noinline]] verdict_entry(verdict_entry&&) = default;
+  [[gnu::noinline]] verdict_entry& operator=(const verdict_entry&) = default;
+  [[gnu::noinline]] verdict_entry& operator=(verdict_entry&&) = default;
+  [[gnu::noinline]] ~verdict_entry() = default;
 };
 
 namespace detail {
@@ -38906,332 +37647,6 @@ namespace detail {
 inline std::string between_text(const named_block& b) {
   const std::string begin = b.from ? base::brief_call_text(*b.from) : base::start_text();
   return ends_openly(b) ? "after " + begin : "between " + begin + " and " + base::brief_call_text(b.where);
-}
-
-/// Whether the problem is that ranks are late in turn. That one of them is late more often may be nearly as much of it, and has priority.
-inline bool is_in_turn(const rules::finding& f) noexcept { return f.problem == "slow_block" || f.problem == "work_in_turn"; }
-/// Whether that one rank takes longer in the same code has priority if it is nearly as much of the problem.
-inline bool yields_to_one(const rules::finding& f) noexcept { return is_in_turn(f) || f.problem == "serialised_pipeline"; }
-constexpr double far_from = 1.3, far_more = 3;  ///< times as much: more than nearly; so much that the other hardly counts
-
-/// How many times as much as dividing the work a pattern of waits has to save beside it. Whatever the late rank runs, calls of MPI in
-/// between let messages pass, and threads that are awaited to their end are known to run it; an earlier send may be impossible.
-inline double more_than_known(const rules::finding& f) noexcept {
-  if (f.problem == "join" || f.problem == "wait_for_progress") return far_from;
-  return f.problem == "late_sender" ? 1.5 : far_more;
-}
-/// Whether another order of calls helps without another division of the work.
-inline bool is_of_order(const rules::finding& f) noexcept {
-  return f.problem == "wait_for_progress" || f.problem == "late_sender";
-}
-
-/// Whether the remedy is another one than to balance the code that made a rank late.
-inline bool is_other_remedy(const rules::finding& f) noexcept {
-  return f.problem == "no_overlap" || f.problem == "wrong_order";
-}
-
-/// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. A block that is to
-/// be balanced has no other verdict that saves less, and none of a pattern that another order of calls does not change; another order
-/// of the threads is another remedy. `least`: seconds that a verdict saves. `known`: what the best one about a cause saves, beside
-/// which a pattern has to save far more. `covering`: findings whose root, a rank, has a verdict of its own.
-inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings,
-                         const rules::evaluation& said, const explain::outcome& found, double run, bool of_pattern,
-                         double least, double known, const base::vector<rules::finding>& covering = {}) {
-  const auto covered = [&](const rules::finding& f) {  // a part of what is wrong with a rank, or with a block
-    const core::stable_key top = top_block(f, found);
-    const auto same = [&](const verdict_entry& v) {
-      return v.piece != 0 && v.piece == top &&
-             ((of_pattern && !is_of_order(f)) ||
-              (v.saving_seconds * (yields_to_one(f) && !v.at_least ? far_from : 1) >= f.saving && !is_other_remedy(f)));
-    };
-    if (base::any_of(all, same)) return true;
-    return base::any_of(covering, [&f](const rules::finding& c) {
-      return c.root.compare(0, std::strlen(base::rank_noun()) + 1, base::rank_noun() + std::string(" ")) == 0 &&
-             f.verdict.compare(0, c.root.size() + 1, c.root + " ") == 0;
-    });
-  };
-  const auto about_holder = [&](const rules::finding& f) {  // others wait for its lock, and one of them for its end
-    return f.wait >= 0 && static_cast<std::size_t>(f.wait) < found.waits.size() &&
-           !explain::waits_for_lock(found.waits[static_cast<std::size_t>(f.wait)].why) &&
-           runs_under_lock(top_block(f, found), found);
-  };
-  for (const rules::finding& f : findings) {
-    if (covered(f)) continue;
-    if (f.verdict.empty() || !f.matters || f.of_pattern != of_pattern || f.saving < least_share * run) continue;
-    if (f.saving < std::max(least, known * more_than_known(f)) || about_holder(f)) continue;
-    if (base::any_of(all, [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
-    verdict_entry v;
-    v.problem = f.problem;
-    v.saving_seconds = std::min(f.saving, run);
-    v.claim = f.verdict;
-    v.root = f.root;
-    const rules::evaluation::most_code* const most = is_in_turn(f) ? said.most_in(top_block(f, found)) : nullptr;
-    if (most != nullptr) v.asleep = most->asleep;
-    v.predicted = f.predicted;
-    v.of_pattern = of_pattern;
-    all.push_back(std::move(v));
-  }
-}
-
-/// Whether a rule has a better verdict than that one rank takes longer in one block: about this rank, or about this block. Which thread of
-/// a team runs tasks, or code for all, does not matter. `in_turn`: what evening out the block saves if now one rank takes longer, now
-/// another, in seconds; 0: it is one rank.
-inline bool rule_replaces(const explain::balance_answer& b, const explain::outcome& found, const rules::evaluation& said,
-                          double in_turn = 0) {
-  const auto replaces = [&](const rules::finding& f) {
-    if (f.verdict.empty() || !f.matters || f.of_pattern) return false;
-    if (b.evened_ns > 0 && top_block(f, found) == b.piece) return 2 * f.saving >= in_turn;
-    if (in_turn > 0) return is_in_turn(f) && far_from * f.saving >= in_turn;
-    if (f.problem == "single_work" || f.problem == "large_tasks") return explains(b.piece, f, found);
-    if (f.saving < base::seconds_of(b.saving_ns) * (yields_to_one(f) && !b.moves ? far_from : 1)) return false;
-    if (f.root == base::rank_text(b.rank, b.thread)) return true;
-    return top_block(f, found) == b.piece;
-  };
-  for (const rules::wait_advice& w : said.waits)
-    if (base::any_of(w.list, replaces)) return true;
-  return base::any_of(said.problems, replaces);
-}
-
-/// Whether the thread of an answer also takes longer in all, by half of what it has more of the block: if not, it may run elsewhere what
-/// the others run there.
-inline bool computes_more(const explain::balance_answer& b, const rules::evaluation& said) noexcept {
-  const std::int64_t excess_ns = b.most_ns - b.sum_ns / std::max(1, b.among);
-  return !base::any_of(said.code, [&](const rules::evaluation::most_code& w) {
-    return w.rank == b.rank && w.thread == b.thread && 2 * w.above_mean_ns < excess_ns;
-  });
-}
-
-/// Whether both are about code that one thread runs before a call, after two calls in one line: it waited in one of them, or not.
-[[gnu::noinline]] inline bool are_of_one_call(const verdict_entry& a, const verdict_entry& b) noexcept {
-  return a.divided && b.divided && a.kind == "between" && b.kind == "between" && a.rank == b.rank && a.thread == b.thread &&
-         a.where == b.where && a.from && b.from && a.from->file == b.from->file && a.from->line == b.from->line;
-}
-
-/// Whether a rank deals most visits of a block to the ranks that ask first, or runs it itself for each of them.
-inline bool is_dealt(const explain::balance_answer& b, std::int64_t dealt) noexcept {
-  return dealt > 0 && 2 * dealt >= b.visits;
-}
-
-/// Whether other ranks waited for a lock of a window that a rank holds while it runs this code: once divided, the parts wait for it
-/// in turn, which the clocks do not know.
-inline bool holds_window(const verdict_entry& v, const explain::outcome& found) {
-  if (v.kind != "between" || v.where.call.compare(0, 14, "MPI_Win_unlock") != 0) return false;
-  for (const explain::explanation& e : found.waits)
-    if (e.why == explain::pattern::window_lock_contention) return true;
-  return false;
-}
-
-/// Whether unmarked code is that of a task, or begins after some: which thread runs it is chance.
-inline bool is_of_task(const verdict_entry& v) {
-  return v.kind == "between" && (v.where.call == "end of omp task" || (v.from && v.from->call == "omp taskwait"));
-}
-
-/// What another division of the same work saves at most: no rank waits any more, or all processors are busy.
-inline std::int64_t most_divided_ns(const explain::outcome& found, const rules::evaluation& said) noexcept {
-  const double busy = std::min(1.0, found.efficiency.parallel);
-  return busy > 0 ? std::min(static_cast<std::int64_t>((1 - busy) * static_cast<double>(found.total_ns)), said.most_divided_ns)
-                  : said.most_divided_ns;
-}
-
-/// The answers about balanced blocks, largest saving first. Where a rank deals the visits of a block to the ranks that ask first,
-/// another run would deal them in another way, and the clocks do not answer: then the saving is what the rank has above the
-/// mean. Of such code, and of code that is divided among all ranks, it is at most what the ranks wait: their work remains. No answer
-/// saves more than the processors were idle. What takes longer now on one rank, now on another, saves `evened_ns`, else 0. `dealt`: answers to the first rank that asked.
-inline base::vector<explain::balance_answer> balances_of(const explain::outcome& found, const rules::evaluation& said,
-                                                         std::int64_t dealt) {
-  base::vector<explain::balance_answer> all = found.balances;
-  const std::int64_t most_ns = most_divided_ns(found, said);
-  for (explain::balance_answer& b : all) {
-    // The rank that deals has no such code, and joined code is balanced over all ranks.
-    const auto is_piece = [&](const explain::balance_answer& o) {
-      return o.pieces == 1 && o.block == b.piece && is_dealt(o, dealt);
-    };
-    if (b.pieces > 1 && base::any_of(found.balances, is_piece)) b.saving_ns = 0;
-    b.bounded = b.bounded || b.saving_ns > said.most_divided_ns;
-    b.saving_ns = std::min(b.saving_ns, said.most_divided_ns);
-    if (!b.even && is_dealt(b, dealt)) b.saving_ns = std::min(b.most_ns - b.sum_ns / b.among, most_ns);
-    else if (b.among > b.ranks && !base::ranks_are_threads()) b.saving_ns = std::min(b.saving_ns, most_ns);
-    if (base::ranks_are_threads() || b.even || b.evened_ns < 2 * b.saving_ns) b.evened_ns = 0;
-    if (b.evened_ns > 0) b.saving_ns = std::min(b.evened_ns, most_ns);
-  }
-  base::small_stable_sort(all, &explain::balance_answer::saves_more);
-  return all;
-}
-
-/// The blocks whose balancing would shorten the run by at least `least_share`, and what rules say, largest saving first. Time
-/// inside MPI and start-up cannot be balanced. Of unmarked code all of it is named if balancing that saves clearly more than
-/// any part, and not mostly for the sake of code that only one rank runs; else the parts, each once. If nothing is known about
-/// causes, or only what saves far less, the pattern of the waits whose removal saves most. What the kernel may have caused
-/// (`said.noise`), or measuring, has no verdict. `dealt`: as in `balances_of`.
-inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, const name_resolver& resolve,
-                                              const rules::evaluation& said, std::int64_t dealt) {
-  const base::vector<explain::balance_answer> balances = balances_of(found, said, dealt);
-  constexpr double least_ratio = 1.05, clearly_more = 1.1;
-  base::vector<verdict_entry> all, moving;  // moving: used if nothing else is known
-  const double run = base::seconds_of(found.total_ns != 0 ? found.total_ns : found.longest_ns);
-  const double error = base::seconds_of(found.without_overhead.error_ns);
-  const double noise = std::max(error, rules::processor_noise::least_effect(said.noise.all_ns, run));
-  bool drowned = false;
-  std::int64_t all_ns = 0, part_ns = 0, alone_ns = 0;
-  std::int32_t all_rank = -1;
-  for (const explain::balance_answer& b : balances) {
-    verdict_entry v;
-    resolve.describe(b.piece, 0, v);
-    if (v.kind != "between") continue;
-    const bool whole = b.block == explain::unmarked_key();
-    std::int64_t& largest_ns = whole ? all_ns : part_ns;
-    if (whole) all_rank = b.rank;
-    largest_ns = std::max(largest_ns, b.saving_ns);
-  }
-  const auto of_items = [&](const explain::balance_answer& b) {
-    return (b.unmarked || b.among > b.ranks) && base::ranks_are_threads() &&
-           hands_over(b.piece, b.among > b.ranks, found, resolve);
-  };
-  const auto saved_ns = [&](const explain::balance_answer& b) {
-    if (!of_items(b)) return b.saving_ns;
-    const std::int64_t half_ns = saved_by_half(b.piece, found);
-    const std::int64_t saved = b.among > b.ranks && half_ns > 0 ? half_ns : std::max(b.saving_ns, half_ns);
-    return std::min(saved, said.most_divided_ns);  // half: that of one thread between two
-  };
-  // Serial work of a rank is clearer advice than that the rank is slower.
-  for (const explain::balance_answer& b : balances)
-    if (b.unmarked && b.among > b.ranks && b.rank == all_rank && b.thread == 0) alone_ns = std::max(alone_ns, saved_ns(b));
-  const bool together = static_cast<double>(all_ns) > clearly_more * static_cast<double>(part_ns) && all_ns > 2 * alone_ns;
-  bool ends_with_tasks = false;
-  for (const rules::wait_advice& w : said.waits)
-    for (const rules::finding& f : w.list) ends_with_tasks = ends_with_tasks || f.problem == "large_tasks";
-  for (const explain::balance_answer& b : balances) {
-    const bool by_item = of_items(b);
-    const double saving = base::seconds_of(saved_ns(b));
-    if (all.size() == most_verdicts || b.among < 2 || saving < least_share * run) break;
-    verdict_entry v;
-    resolve.describe(b.piece, 0, v);
-    if (runs_under_lock(b.piece, found) || (ends_with_tasks && is_of_task(v))) continue;
-    const bool divided = b.among > b.ranks;
-    const bool unmarked = v.kind == "between", whole = b.block == explain::unmarked_key();
-    if (unmarked ? whole != together : v.kind != "region") continue;
-    v.after = b.after;
-    v.before = b.before;
-    v.piece = b.piece;
-    v.rank = b.rank;
-    v.thread = b.thread;
-    v.divided = divided;
-    const auto same = [&v](const verdict_entry& x) {
-      // of the code after, or before, the same call
-      const bool part =
-          ((x.after || v.after) && x.from && v.from && *x.from == *v.from) || ((x.before || v.before) && x.where == v.where);
-      return part || (x.block == v.block && x.where.line == v.where.line) || are_of_one_call(x, v);
-    };
-    const bool again = base::any_of(all, same);
-    if (again && !divided) continue;
-    const bool alternates = b.evened_ns > 0;
-    v.ratio = divided || alternates ? 0 : slow_ratio(b);
-    if ((v.ratio > 0 && v.ratio < (is_dealt(b, dealt) ? far_from : least_ratio)) ||
-        rule_replaces(b, found, said, alternates ? saving : 0))
-      continue;
-    // Threads take the work as they come: no thread is slow. Where others wait for it longer than for one slow thread, the slow one
-    // changes, and each wait is shared by all once the work is even.
-    const bool by_threads = further_threads(b) != 0 && !base::ranks_are_threads();
-    const double even = (base::ranks_are_threads() || b.moves) && !divided
-                            ? std::min({run, base::seconds_of(waited_for(b.piece, whole, by_threads, found) / b.among),
-                                        base::seconds_of(said.most_divided_ns)})
-                            : 0;
-    const bool far = even > (whole ? 2 : 1.4) * saving;
-    const bool in_turn = alternates || (base::ranks_are_threads() && (b.moves || far));
-    const bool ranks_in_turn = !base::ranks_are_threads() && far && !alternates;
-    if (saving < error || (!divided && saving < rules::processor_noise::least_effect(said.noise.of(b.rank), run))) {
-      drowned = true;
-      continue;
-    }
-    if (ranks_in_turn && rule_replaces(b, found, said, even)) continue;
-    if ((b.after || b.before) && !alternates && !computes_more(b, said)) continue;
-    v.saving_seconds = (in_turn && !b.moves) || ranks_in_turn ? even : saving;
-    const bool progress = rules::delays_progress(b.piece, found);
-    const rules::evaluation::most_code* const of_most = said.most_in(b.piece);
-    // A thread that sleeps and holds up none, perhaps to look now and then whether others are done, has no work to divide.
-    const bool idles = divided && base::ranks_are_threads() && of_most != nullptr && of_most->sleeps;
-    if (idles && base::seconds_of(waited_for(b.piece, whole, by_threads, found)) < saving / 4) continue;
-    v.predicted = !by_item && !alternates && !is_dealt(b, dealt) && !b.bounded && !holds_window(v, found) &&
-                  !(progress && divided) && !(of_most != nullptr && of_most->sleeps) && v.saving_seconds <= saving;
-    v.excess_seconds = base::seconds_of(std::min(b.most_ns - b.sum_ns / b.among, said.most_divided_ns));
-    // Which of several pieces of code get more work is not known: perhaps others than those that hold up messages.
-    const bool by_choice = b.pieces > 1 && !divided && 4 * saving < 3 * v.excess_seconds;
-    v.at_least = v.predicted && (b.moves || progress || by_choice || takes_locks(found));
-    const std::string code = code_text(v.where);
-    const std::string name = !unmarked           ? (code.empty() ? v.block : base::joined({v.block, " (", code, ")"}))
-                             : b.after && v.from ? (v.from->call == "omp parallel" ? "the code in " : "the code after ") +
-                                                       base::brief_call_text(*v.from)
-                             : b.before     ? "the code before " + base::brief_call_text(v.where)
-                             : b.pieces > 1 ? "unmarked code, above all " + between_text(v)
-                                            : "the code " + between_text(v);
-    if (of_most != nullptr) v.asleep = of_most->asleep;
-    if (by_item) {
-      v.claim = base::joined({divided ? "only " : "", base::rank_text(v.rank, v.thread),
-                              divided ? " runs " : " spends most time in ", whole ? "the code " + between_text(v) : name,
-                              divided ? ": dividing it between two threads" : ": dividing it among more threads"});
-    } else if (divided) {
-      v.claim = base::joined(
-          {"only ", base::rank_text(v.rank, v.thread), " runs ", name, ": dividing it among all ", base::rank_nouns()});
-    } else if (in_turn) {
-      v.claim = base::joined({"now one ", base::rank_noun(), ", now another takes longer in ", name, ": evening that out"});
-    } else if (ranks_in_turn) {
-      const char* const when =
-          b.several || b.slow_ranks > 1 ? " longer now and then in " : " longer at times, others at other times, in ";
-      v.claim = base::joined({slow_words(b, "takes", "take"), when, name, ": evening that out"});
-    } else if (v.ratio <= 0 || v.ratio >= 20) {
-      v.claim = base::joined({slow_words(b, "does", "do"), " nearly all of ", name, ": balancing it"});
-    } else {
-      v.claim = base::joined({slow_words(b, "takes", "take"), " ", base::fixed(v.ratio, v.ratio < 10 ? 1 : 0),
-                              " times as long as the ", other_threads(b) == 1 ? "other in " : "others in ", name,
-                              by_threads ? ": balancing it over all ranks' threads" : ": balancing it"});
-    }
-    const auto same_claim = [&v](const verdict_entry& x) { return x.claim == v.claim; };
-    if (!again) {
-      if (!base::any_of(moving, same_claim)) (in_turn && !alternates ? moving : all).push_back(std::move(v));
-      continue;
-    }
-    for (verdict_entry& x : all) {  // code that the compiler has in several places, such as an inlined function
-      if (x.claim != v.claim && !are_of_one_call(x, v)) continue;
-      const std::int64_t divided_ns = base::ranks_are_threads() ? said.most_divided_ns : most_divided_ns(found, said);
-      const double most = divided ? base::seconds_of(divided_ns) : run;
-      x.saving_seconds = std::min({run, most, x.saving_seconds + v.saving_seconds});
-      x.predicted = false;
-    }
-  }
-  const auto add = [&](base::vector<verdict_entry>& to, bool of_pattern, double least, double known) {
-    add_verdicts(to, said.problems, said, found, run, of_pattern, least, known);
-    for (const rules::wait_advice& w : said.waits)
-      add_verdicts(to, w.list, said, found, run, of_pattern, least, known, said.problems);
-  };
-  const auto order = [](base::vector<verdict_entry>& list) {
-    base::small_stable_sort(list,
-                            [](const verdict_entry& a, const verdict_entry& b) { return a.saving_seconds > b.saving_seconds; });
-  };
-  add(all, false, error, 0);
-  order(all);
-  base::vector<verdict_entry> kept;
-  for (const verdict_entry& v : all) {
-    const auto same_cause = [&v](const verdict_entry& x) { return !v.root.empty() && x.root == v.root; };
-    if (!base::any_of(kept, same_cause)) kept.push_back(v);  // the same cause may have one that saves more
-  }
-  if (kept.size() > most_verdicts) kept.resize(most_verdicts);
-  // Patterns, and what moves from thread to thread, where nothing is known that saves a large part of it.
-  const double known = kept.empty() ? 0 : kept[0].saving_seconds;
-  base::vector<verdict_entry> more = kept;  // which cover others
-  if (!drowned && static_cast<double>(found.waiting_ns) >= least_waiting * static_cast<double>(found.location_ns))
-    add(more, true, noise, known);
-  double most = 0;
-  for (std::size_t i = kept.size(); i < more.size(); ++i) most = std::max(most, more[i].saving_seconds);
-  std::size_t first = kept.size();  // of nearly the same saving: ranks wait longest for it
-  while (first != more.size() && 1.05 * more[first].saving_seconds < most) ++first;
-  more.erase(more.begin(), more.begin() + static_cast<std::ptrdiff_t>(first));
-  if (more.empty() && !moving.empty() && moving[0].saving_seconds >= far_more * known) more = std::move(moving);
-  if (more.empty()) return kept;
-  if (kept.empty() && !more[0].of_pattern) return more;
-  if (kept.size() == most_verdicts) kept.pop_back();
-  kept.push_back(std::move(more[0]));
-  order(kept);
-  return kept;
 }
 
 }  // namespace detail
@@ -39543,6 +37958,140 @@ struct result {
 };
 
 }  // namespace reports
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/finding.hpp
+#ifndef WHYWAIT_RULES_FINDING_HPP
+#define WHYWAIT_RULES_FINDING_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// An action named by a finding: a call with its place, or the text alone.
+struct action {
+  std::string call;    ///< "MPI_Send"
+  std::string region;  ///< innermost region, "calculate"
+  std::string file;
+  int line = 0;
+  std::string text;    ///< "MPI_Send in calculate (jacobi.cpp:88)"
+
+  bool operator<(const action& o) const {
+    if (const int c = call.compare(o.call)) return c < 0;
+    if (const int c = region.compare(o.region)) return c < 0;
+    if (const int c = file.compare(o.file)) return c < 0;
+    return line != o.line ? line < o.line : text < o.text;
+  }
+
+  // Out of line, because many cold places copy and move it and each would compile its own copy.
+  action() = default;
+  action(std::string call_name, std::string region_name, std::string file_name, int line_number, std::string words)
+      : call(std::move(call_name)),
+        region(std::move(region_name)),
+        file(std::move(file_name)),
+        line(line_number),
+        text(std::move(words)) {}
+  [[gnu::noinline]] action(const action&) = default;
+  [[gnu::noinline]] action(action&&) = default;
+  [[gnu::noinline]] action& operator=(const action&) = default;
+  [[gnu::noinline]] action& operator=(action&&) = default;
+  [[gnu::noinline]] ~action() = default;
+};
+
+/// A problem found: all events with the same actions for which one problem rule held.
+struct finding {
+  std::string problem;      ///< name given by the rule
+  std::string description;
+  std::string advice;
+  std::string verdict;      ///< what would shorten the run: "rank 3 is late in solve: balancing it"; may be empty
+  std::string root;         ///< the cause in the words of the rule; findings of one cause are one
+  base::vector<action> actions;  ///< calls and places that cause it, at most 8
+  double seconds = 0;       ///< sum of the rule's duration
+  double saving = 0;        ///< upper bound of the saving in wall time, at most `seconds`
+  double share = 0;         ///< share of the time of all locations; 0: unknown
+  double instances = 0;     ///< events for which the rule held
+  std::int64_t wait = -1;   ///< number of the wait that it explains; -1: none or several
+  bool matters = true;      ///< whether it reaches the threshold
+  bool saves = true;        ///< whether `saving` is worth reporting
+  bool predicted = false;   ///< `saving` is a prediction for the changed run, not an upper bound
+  bool at_least = false;    ///< the changed run saves more than `saving`
+  bool of_pattern = false;  ///< it describes the pattern of the wait, not its cause
+  std::uint32_t rule = 0;   ///< index in knowledge::problems
+
+  // Out of line, because many cold places copy and move it and each would compile its own copy.
+  finding() = default;
+  [[gnu::noinline]] finding(const finding&) = default;
+  [[gnu::noinline]] finding(finding&&) = default;
+  [[gnu::noinline]] finding& operator=(const finding&) = default;
+  [[gnu::noinline]] finding& operator=(finding&&) = default;
+  [[gnu::noinline]] ~finding() = default;
+};
+
+/// Findings about one wait of an outcome.
+struct wait_advice {
+  bool known = false;         ///< whether an active problem is declared for its pattern
+  base::vector<finding> list;  ///< most saving first
+};
+
+/// What the kernel took from the ranks: time in which their own code was ready to run and had no processor. A smaller effect is no
+/// evidence against the code.
+struct processor_noise {
+  struct share {
+    std::int32_t rank;
+    std::int64_t ns;
+  };
+  /// Above this part of the run an effect counts in any case: ranks that share processors do not stop to be uneven.
+  static constexpr double most_of_run = 0.1;
+
+  std::int64_t all_ns = 0;  ///< of all ranks
+  base::pod_vector<share> ranks;  ///< of the ranks that take longest in some block
+
+  /// In seconds; at most a part of the run.
+  static double least_effect(std::int64_t ns, double run_seconds) noexcept {
+    return std::min(static_cast<double>(ns) * 1e-9, most_of_run * run_seconds);
+  }
+  std::int64_t of(std::int32_t rank) const noexcept {
+    for (const share& s : ranks)
+      if (s.rank == rank) return s.ns;
+    return 0;
+  }
+  void add(std::int32_t rank, std::int64_t ns) {
+    if (rank >= 0 && ns > 0 && of(rank) == 0) ranks.push_back({rank, ns});
+  }
+};
+
+/// The result of all rules for one run.
+struct evaluation {
+  base::vector<wait_advice> waits;  ///< one per entry of outcome::waits, in order; empty: no rules ran
+  base::vector<finding> problems;  ///< findings that belong to no single wait, largest saving first
+  base::vector<std::string> messages;  ///< run-time errors of rules, ready to print
+  processor_noise noise;
+  std::int64_t most_divided_ns = INT64_MAX;  ///< program_facts::most_divided_ns
+  std::int64_t processors =
+      0;  ///< of the machine with the most ranks for each, or that threads may use; 0: not known, or code sleeps
+  /// The thread with the most time in a block.
+  struct most_code {
+    core::stable_key block;
+    std::int32_t rank;
+    std::int32_t thread;
+    std::int64_t above_mean_ns;  ///< its time in all code, above the mean of all ranks
+    double asleep;  ///< code_use::asleep
+    bool sleeps;  ///< code_use::sleeps
+    double lacking;  ///< code_use::lacking
+  };
+  base::pod_vector<most_code> code;  ///< sorted by block
+
+  const most_code* most_in(core::stable_key block) const noexcept {
+    for (const most_code& c : code)
+      if (c.block == block) return &c;
+    return nullptr;
+  }
+};
+
+}  // namespace rules
 }  // namespace v0
 }  // namespace whywait
 
@@ -41290,6 +39839,135 @@ class evaluator {
 
 #endif
 
+// ---- whywait/explain/block_names.hpp
+#ifndef WHYWAIT_EXPLAIN_BLOCK_NAMES_HPP
+#define WHYWAIT_EXPLAIN_BLOCK_NAMES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace explain {
+
+inline const char* name_of(block_kind k) noexcept {
+  static const char* const names[] = {"region", "step", "waiting", "between", "call", "startup", "other"};
+  return names[k <= block_kind::other ? static_cast<unsigned>(k) : static_cast<unsigned>(block_kind::other)];
+}
+
+/// A block of an outcome in words. Pointers are valid as long as the names are not changed.
+struct block_description {
+  block_kind kind = block_kind::region;
+  const char* kind_name = "region";   ///< of `kind`; of a region the kind of its mark
+  std::string name;                   ///< empty for `between` and `call`, which are named by their places
+  const base::place* where = nullptr; ///< of the block; of a derived block the call site at its end; null: unknown
+  const base::place* from = nullptr;  ///< between: the call site at its begin
+  bool since_init = false;            ///< between: begins at MPI_Init instead
+  bool until_end = false;             ///< between: no call follows; its thread still ran when the run ended
+};
+
+/// Describes the blocks of one outcome with the names that its ranks gathered.
+class block_names {
+ public:
+  static constexpr const char* rest = "all other code";
+
+  block_names(const outcome& found, const base::names& known) : found_(found), known_(known) {
+    for (std::uint32_t i = 0; i != found.meanings.size(); ++i) meanings_.intern(found.meanings[i].key, i);
+  }
+
+  const base::place* place(core::stable_key key) const noexcept { return known_.find(key); }
+
+  /// `step`: the block is an untimed step unless the outcome gives it another meaning.
+  [[gnu::noinline]] block_description describe(core::stable_key block, bool step = false) const {
+    const std::uint32_t meaning = meanings_.find(block);
+    block_meaning m{block, step ? block_kind::step : block_kind::region, block, 0};
+    if (meaning != base::key_map::none) m = found_.meanings[meaning];
+    block_description out;
+    out.kind = m.kind;
+    out.kind_name = explain::name_of(m.kind);
+    switch (m.kind) {
+      case block_kind::region:
+      case block_kind::step:
+      case block_kind::waiting:
+        out.where = place(m.first);
+        out.name = marked_name(m.first);
+        if (m.kind == block_kind::region && out.where != nullptr && !out.where->kind.empty())
+          out.kind_name = out.where->kind.c_str();
+        break;
+      case block_kind::between:
+        out.where = place(m.second);
+        out.from = place(m.first);
+        out.since_init = m.first == 0;
+        out.until_end = m.second == 0;
+        break;
+      case block_kind::call: out.where = place(m.first); break;
+      case block_kind::startup: out.name = base::ranks_are_threads() ? "start-up" : "start-up before MPI_Init returned"; break;
+      case block_kind::other: out.name = rest; break;
+    }
+    return out;
+  }
+
+ private:
+  std::string marked_name(core::stable_key key) const {
+    const base::place* const p = place(key);
+    if (p != nullptr && !p->name.empty()) return p->name;
+    if (p != nullptr && !p->region.empty()) return std::string(base::last_of(p->region));
+    if (p != nullptr && !p->function.empty()) return base::short_name(p->function);
+    char digits[16];
+    const auto end = std::to_chars(digits, digits + sizeof digits, key, 16);
+    return "unnamed block " + std::string(digits, end.ptr);
+  }
+
+  const outcome& found_;
+  const base::names& known_;
+  base::key_map meanings_;  // numbers in found_.meanings
+};
+
+}  // namespace explain
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/data_facts.hpp
+#ifndef WHYWAIT_RULES_DATA_FACTS_HPP
+#define WHYWAIT_RULES_DATA_FACTS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// Threads that use a registered array in a block, and how they share it.
+struct shared_data {
+  core::stable_key block = 0;
+  std::string data, place;  ///< name of the array; where it is registered
+  std::string sharing;  ///< "false sharing", ...
+  std::string users;  ///< "threads 1-3"
+  /// Threads of a process that use it in this block, as bits; the 64th stands for all further ones. 0: they are ranks.
+  std::uint64_t threads_here = 0;
+  std::uint64_t threads = 0;  ///< in any block
+};
+
+/// A thread that uses a registered array in a block while most of what it uses is in memory of another NUMA node.
+struct far_data {
+  core::stable_key block = 0;
+  std::string data, place;
+  std::string code;  ///< the block with its code location
+  std::int32_t rank = 0, thread = 0;
+  std::int32_t node = 0;  ///< where the thread ran
+  std::int32_t pages_node = 0;  ///< where most of the pages are
+  double share = 0;  ///< of the bytes that it used, those on another node than its own
+};
+
+/// What the analysis of registered data found that can make a block slow.
+struct data_facts {
+  base::vector<shared_data> shared;  ///< of one block the most important first
+  base::vector<far_data> far;  ///< most bytes first
+};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/rules/place_columns.hpp
 #ifndef WHYWAIT_RULES_PLACE_COLUMNS_HPP
 #define WHYWAIT_RULES_PLACE_COLUMNS_HPP
@@ -41308,6 +39986,124 @@ inline action action_at(const base::place* p) {
 }
 
 }  // namespace detail
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/rank_shares.hpp
+#ifndef WHYWAIT_RULES_RANK_SHARES_HPP
+#define WHYWAIT_RULES_RANK_SHARES_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// The ranks of a list of shares: "rank 3", "ranks 1-3 and 7", "12 ranks". Without those with less than 5 % of it, if the others have nearly
+/// all.
+inline std::string ranks_text(const base::vector<explain::location_share>& shares) {
+  std::int64_t all = 0, large = 0;
+  for (const explain::location_share& s : shares) all += s.ns;
+  const auto is_large = [&all](const explain::location_share& s) { return s.rank >= 0 && 20 * s.ns >= all; };
+  for (const explain::location_share& s : shares) large += is_large(s) ? s.ns : 0;
+  base::pod_vector<std::int32_t> ranks;
+  bool others = false;
+  for (const explain::location_share& s : shares) {
+    if (20 * large >= 19 * all && !is_large(s)) continue;
+    if (s.rank < 0) others = true;
+    else ranks.push_back(s.rank);
+  }
+  return base::rank_list(ranks, others);
+}
+
+/// The threads of a list of shares in waits within ranks, without those with less than 5 % of it: "thread 1 of rank 0", "threads 0-3 of
+/// ranks 0 and 1".
+inline std::string threads_text(const base::vector<explain::location_share>& shares) {
+  std::int64_t all = 0;
+  for (const explain::location_share& s : shares) all += s.ns;
+  base::pod_vector<std::int32_t> threads, ranks;
+  for (const explain::location_share& s : shares) {
+    if (s.rank < 0 || 20 * s.ns < all) continue;
+    threads.push_back(s.thread);
+    ranks.push_back(s.rank);
+  }
+  if (ranks.empty()) return ranks_text(shares);
+  const std::string of = base::rank_list(ranks);
+  const base::rank_noun_scope words(true);
+  return base::rank_list(threads) + " of " + of;
+}
+
+/// The ranks that share a delay: the one with almost all of it alone, one with most of it by name and share.
+inline std::string guilty_text(const base::vector<explain::location_share>& shares) {
+  std::int64_t all = 0;
+  const explain::location_share* most = nullptr;
+  for (const explain::location_share& s : shares) {
+    all += s.ns;
+    if (s.rank >= 0 && (most == nullptr || s.ns > most->ns)) most = &s;
+  }
+  if (most == nullptr || shares.size() < 2 || 10 * most->ns < 6 * all) return ranks_text(shares);
+  const std::string rank = base::rank_text(most->rank);
+  if (20 * most->ns >= 19 * all) return rank;
+  return rank + " (" + base::percent(static_cast<double>(most->ns) / static_cast<double>(all)) + ")";
+}
+
+/// Whether threads of one rank wait for each other, beside MPI.
+inline bool within_ranks(explain::pattern why) noexcept {
+  return why >= explain::pattern::mutex_contention && !base::ranks_are_threads();
+}
+
+/// How many threads of a process take part in a wait for threads, at most 64; 0: it is not known, or another wait.
+inline int threads_in(const explain::explanation& e) noexcept {
+  std::uint64_t threads = 0;
+  for (const auto* const side : {&e.causers, &e.waiters}) {
+    for (const explain::location_share& s : *side) {
+      if (s.rank < 0 || e.why < explain::pattern::mutex_contention) return 0;
+      threads |= std::uint64_t{1} << ((base::ranks_are_threads() ? s.rank : s.thread) & 63);
+    }
+  }
+  return __builtin_popcountll(threads);
+}
+
+/// The late side of a wait, and the waiting side.
+inline std::string late_text(const explain::explanation& e) {
+  return within_ranks(e.why) ? threads_text(e.causers) : guilty_text(e.causers);
+}
+inline std::string waiting_text(const explain::explanation& e) {
+  return within_ranks(e.why) ? threads_text(e.waiters) : ranks_text(e.waiters);
+}
+
+/// The share of a wait in which the ranks that were late also waited: 0 if none of them did, 1 if all had the same part in
+/// both. 1 too if the lists name less than half of either.
+inline double in_turn(const base::vector<explain::location_share>& causers,
+                      const base::vector<explain::location_share>& waiters) {
+  base::pod_vector<explain::location_share> late, waited;
+  const auto key = [](const explain::location_share& s) { return explain::thread_of_rank{s.rank, s.thread}.number(); };
+  const auto part_of = [&key](const base::vector<explain::location_share>& from,
+                              base::pod_vector<explain::location_share>& to) {
+    double all = 0, named = 0;
+    for (const explain::location_share& s : from) {
+      all += static_cast<double>(s.ns);
+      if (s.rank < 0) continue;
+      named += static_cast<double>(s.ns);
+      to.push_back(s);
+    }
+    base::small_stable_sort(to, [&key](const auto& a, const auto& b) { return key(a) < key(b); });
+    return 2 * named >= all ? named : 0.0;
+  };
+  const double late_ns = part_of(causers, late), waited_ns = part_of(waiters, waited);
+  if (late_ns <= 0 || waited_ns <= 0) return 1;
+  double both = 0;
+  for (std::size_t i = 0, j = 0; i < late.size() && j < waited.size();) {
+    const bool next_late = key(late[i]) <= key(waited[j]), next_waited = key(waited[j]) <= key(late[i]);
+    if (next_late && next_waited)
+      both += std::min(static_cast<double>(late[i].ns) / late_ns, static_cast<double>(waited[j].ns) / waited_ns);
+    i += next_late ? 1 : 0;
+    j += next_waited ? 1 : 0;
+  }
+  return both;
+}
+
 }  // namespace rules
 }  // namespace v0
 }  // namespace whywait
@@ -41487,6 +40283,531 @@ inline constexpr change_words begun_late_words{" because of ", ", which begins l
                                                " sooner"};
 inline constexpr change_words sleeping_words{" because of ", "", ": evening that out", "find what is waited for in ",
                                              ", asleep or blocked for most of it, or spread that evenly over the "};
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/own_code.hpp
+#ifndef WHYWAIT_RULES_OWN_CODE_HPP
+#define WHYWAIT_RULES_OWN_CODE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// Stands for the time that a thread slept in one of several blocks.
+constexpr core::stable_key of_several = explain::count_key(core::code_count::blocked_ns);
+
+/// What one thread of a rank itself did in one block, outside MPI.
+struct rank_code {
+  core::stable_key block = 0;  ///< or `of_several`
+  std::int64_t ns = 0, visits = 0, work = 0;
+  std::int64_t polls_ns = 0;  ///< of `ns`, between two polls of one call: it may be a loop that waits
+  core::code_counts counts{};
+  std::int32_t thread = 0;
+};
+
+/// What the kernel counted of the main thread of a rank, and of all its threads.
+struct processor_use {
+  std::int64_t ran_ns = 0;        ///< it had a processor
+  std::int64_t ran_times = 0;     ///< how often it got one
+  std::int64_t delay_ns = 0;      ///< it was ready to run, and had none
+  std::int64_t own_delay_ns = 0;  ///< part of it outside MPI
+  std::int64_t process_ns = 0;    ///< all threads had a processor, also together; 0: not known
+  std::uint32_t offered = 0;      ///< what the machine counts, a bit for each core::code_count
+  std::int32_t refused = 0;  ///< why it does not count instructions and cycles, as errno; 0: it does, or this is not known
+  std::int32_t processors = 0;  ///< that it may use; 0: unknown
+
+  /// What happened after `before`; the processors of now.
+  processor_use since(const processor_use& before) const noexcept {
+    return {ran_ns - before.ran_ns,
+            ran_times - before.ran_times,
+            delay_ns - before.delay_ns,
+            own_delay_ns - before.own_delay_ns,
+            process_ns - before.process_ns,
+            offered,
+            refused,
+            processors};
+  }
+  /// This and `part` (0 to 1) of what happened `later`; the processors of `later`.
+  processor_use plus(const processor_use& later, double part) const noexcept {
+    const auto of = [part](std::int64_t count) { return static_cast<std::int64_t>(part * static_cast<double>(count)); };
+    return {ran_ns + of(later.ran_ns),
+            ran_times + of(later.ran_times),
+            delay_ns + of(later.delay_ns),
+            own_delay_ns + of(later.own_delay_ns),
+            process_ns + of(later.process_ns),
+            later.offered,
+            later.refused,
+            later.processors};
+  }
+  /// The part of `delay_ns` that held the rank up. A rank that yields its processor while it waits in MPI is ready all the
+  /// time and gets one as soon as it needs it. It runs for microseconds at a time; one that spins, for milliseconds.
+  std::int64_t held_up_ns() const noexcept {
+    const bool yields = ran_ns < 200'000 * ran_times;
+    return yields ? own_delay_ns : delay_ns;
+  }
+};
+
+/// From this part of its time on code is said to sleep.
+constexpr double least_asleep = 0.1;
+
+/// One block of code on all threads that ran it, of ranks with one thread on all ranks: in total, and on the thread with the most
+/// time in it. Sent between ranks as bytes.
+struct code_use {
+  core::stable_key block = 0;
+  std::int64_t ns = 0, visits = 0, work = 0;
+  std::int64_t most_ns = 0, most_visits = 0, most_work = 0;
+  std::int64_t most_whole_ns = 0;  ///< time of that thread in all blocks, without that between two polls of one call
+  core::code_counts counts{}, most_counts{};
+  std::int64_t most_delay_ns = 0;  ///< of all its own code: ready to run without a processor
+  std::int64_t most_polls_ns = 0;  ///< its time between two polls of one call
+  std::int64_t most_asleep_ns = 0;  ///< in all its code: asleep or blocked
+  std::int64_t second_ns = 0;  ///< time of the thread with the second most
+  std::int64_t ran_ns = 0, most_ran_ns = 0;  ///< with a processor, as far as that was counted
+  std::int64_t threads = 0, most_threads = 0;  ///< that had the ranks, one after the other
+  std::int32_t ranks = 0, counting_ranks = 0;  ///< threads that ran it; of these, with units of work
+  std::int32_t most_rank = -1, most_thread = 0, most_processors = 0;
+
+  void add(const code_use& o) noexcept {
+    second_ns = std::max(std::max(second_ns, o.second_ns), std::min(most_ns, o.most_ns));
+    if (o.most_ns > most_ns) {  // on a tie the lower rank stays
+      most_ns = o.most_ns;
+      most_visits = o.most_visits;
+      most_work = o.most_work;
+      most_whole_ns = o.most_whole_ns;
+      most_delay_ns = o.most_delay_ns;
+      most_counts = o.most_counts;
+      most_ran_ns = o.most_ran_ns;
+      most_threads = o.most_threads;
+      most_polls_ns = o.most_polls_ns;
+      most_asleep_ns = o.most_asleep_ns;
+      most_processors = o.most_processors;
+      most_rank = o.most_rank;
+      most_thread = o.most_thread;
+    }
+    ns += o.ns;
+    visits += o.visits;
+    work += o.work;
+    counts.add(o.counts);
+    ran_ns += o.ran_ns;
+    threads += o.threads;
+    ranks += o.ranks;
+    counting_ranks += o.counting_ranks;
+  }
+
+  /// Of `among` ranks, what the one with the most time has above the mean because of what it ran itself: neither because it had no
+  /// processor, nor because more threads had its place. At most 0: nothing.
+  std::int64_t own_excess_ns(std::int64_t among) const noexcept {
+    const std::int64_t excess = most_ran_ns - ran_ns / std::max<std::int64_t>(1, among);
+    const std::int64_t others = threads - most_threads, other_ranks = ranks - 1;
+    if (others < 1 || other_ranks < 1 || most_threads * other_ranks <= others) return excess;
+    const double each = static_cast<double>(ran_ns - most_ran_ns) / static_cast<double>(others);  // of another thread
+    return std::min(excess, most_ran_ns - static_cast<std::int64_t>(each * static_cast<double>(most_threads)));
+  }
+
+  /// The part of its time (0 to 1) in which the thread with the most was asleep or blocked; 0 where most of it was not counted, and of
+  /// code in which all count units of work, which may sleep as well.
+  double asleep() const noexcept { return counting_ranks == ranks ? 0 : part_of_most(core::code_count::blocked_ns); }
+  /// The part of its time (0 to 1) in which that thread was ready to run without a processor; 0 where most of it was not counted.
+  double lacking() const noexcept { return part_of_most(core::code_count::delay_ns); }
+  /// Whether less work, or another division of it, may change nothing: that thread sleeps for a good part of the time, for most of
+  /// what it takes longer than the others, or, as up to the next tick of a clock, in other code for half of what evening it out saves.
+  bool sleeps() const noexcept {
+    const std::int64_t others = std::max(1, ranks - 1);
+    const auto longer_ns = [others](std::int64_t most, std::int64_t all) { return most - (all - most) / others; };
+    constexpr auto what = core::code_count::blocked_ns;
+    const std::int64_t more_ns = longer_ns(most_ns, ns), evened_ns = most_ns - ns / std::max(1, ranks);
+    return asleep() >= least_asleep || (asleep() > 0 && 2 * longer_ns(most_counts[what], counts[what]) >= more_ns) ||
+           (evened_ns > 0 && 2 * (most_asleep_ns - most_counts[what]) >= evened_ns);
+  }
+
+ private:
+  double part_of_most(core::code_count what) const noexcept {
+    const std::int64_t read_ns = most_counts[core::code_count::read_ns];
+    if (read_ns <= 0 || 2 * read_ns < most_ns) return 0;
+    return static_cast<double>(most_counts[what]) / static_cast<double>(read_ns);
+  }
+};
+static_assert(std::is_trivially_copyable<code_use>::value, "sent between ranks as bytes");
+
+/// Code of some ranks by block, at most the 256 blocks with the most time, and of all blocks together.
+struct code_table {
+  static constexpr std::size_t most = 256;
+  base::pod_vector<code_use> blocks;  ///< sorted by block
+  code_use whole;
+
+  const code_use* find(core::stable_key block) const noexcept {
+    const auto at = std::lower_bound(blocks.begin(), blocks.end(), block,
+                                     [](const code_use& a, core::stable_key b) { return a.block < b; });
+    return at != blocks.end() && at->block == block ? &*at : nullptr;
+  }
+
+  /// Adds the code of higher ranks. Linear.
+  void merge(const code_table& from) {
+    const base::pod_vector<code_use> old = std::move(blocks);
+    blocks.clear();
+    blocks.reserve(old.size() + from.blocks.size());
+    for (std::size_t i = 0, j = 0; i < old.size() || j < from.blocks.size();) {
+      const bool mine = j == from.blocks.size() || (i < old.size() && old[i].block <= from.blocks[j].block);
+      const bool theirs = i == old.size() || (j < from.blocks.size() && from.blocks[j].block <= old[i].block);
+      blocks.push_back(mine ? old[i] : from.blocks[j]);
+      if (mine && theirs) blocks.back().add(from.blocks[j]);
+      i += mine ? 1 : 0;
+      j += theirs ? 1 : 0;
+    }
+    whole.add(from.whole);
+    if (blocks.size() <= most) return;
+    base::small_stable_sort(blocks, [](const code_use& a, const code_use& b) { return a.ns > b.ns; });
+    blocks.resize(most);
+    base::small_stable_sort(blocks, [](const code_use& a, const code_use& b) { return a.block < b.block; });
+  }
+};
+
+/// Adds what a rank did in its recorded history to `so_far`, which is sorted by thread and block. O(records + steps).
+inline void add_own_code(base::pod_vector<rank_code>& so_far, const explain::rank_history& rank) {
+  base::key_map numbers;
+  base::pod_vector<rank_code> all = so_far;
+  std::int32_t thread = 0;
+  const auto key_in = [&thread](core::stable_key block) {
+    return thread == 0 ? block : core::combine(block, static_cast<std::uint64_t>(thread));
+  };
+  for (std::uint32_t i = 0; i < all.size(); ++i) {
+    thread = all[i].thread;
+    numbers.intern(key_in(all[i].block), i);
+  }
+  const auto in = [&](core::stable_key block) -> rank_code& {
+    const std::uint32_t number = numbers.intern(key_in(block), static_cast<std::uint32_t>(all.size()));
+    if (number == all.size()) all.push_back({block, 0, 0, 0, 0, {}, thread});
+    return all[number];
+  };
+  for (const explain::location_history& here : rank.locations) {
+    thread = here.thread;
+    const bool works = explain::works_unmarked(here);
+    base::pod_vector<std::uint32_t> marked(rank.blocks.size(), base::key_map::none);  // numbers of marked blocks
+    explain::location_walk walk(rank);
+    std::uint64_t step = 0;
+    std::int64_t left_ns = rank.begin_ns;
+    constexpr std::uint32_t no_site = 0xffffffffu;
+    std::uint32_t from = no_site;
+    std::uint64_t code_end = 0;
+    bool visited = false;
+    base::pair_cache<std::uint32_t, 4> between;
+    explain::code_readings readings;
+    const auto read = [&] {
+      const std::int64_t rest_ns = readings.end_segment(
+          [&](std::uint32_t number, core::code_count what, std::int64_t value) { all[number].counts[what] += value; });
+      if (rest_ns != 0) in(of_several).counts[core::code_count::blocked_ns] += rest_ns;
+    };
+    const auto key_of = [&here](std::uint32_t site) { return site < here.call_sites.size() ? here.call_sites[site] : 0; };
+    const auto compute = [&](std::uint64_t steps_end, std::int64_t until_ns, std::uint32_t site, bool polls) {
+      std::int64_t room_ns = until_ns - left_ns;
+      for (const std::uint64_t end = std::min<std::uint64_t>(steps_end, here.steps.size()); step < end; ++step) {
+        const core::path_step& s = here.steps[step];
+        if (readings.take(s)) continue;
+        if (s.block == 0 || s.block >= rank.blocks.size() || s.ticks == 0) continue;
+        const auto ns = std::min(static_cast<std::int64_t>(static_cast<double>(s.ticks) * rank.clock.ns_per_tick), room_ns);
+        room_ns -= ns;
+        std::uint32_t& number = marked[s.block];
+        if (number == base::key_map::none) number = static_cast<std::uint32_t>(&in(rank.blocks[s.block]) - all.data());
+        readings.ran(number, ns);
+        rank_code& c = all[number];
+        c.ns += ns;
+        c.visits += static_cast<std::int64_t>(s.visits);
+        c.work += static_cast<std::int64_t>(s.work);
+      }
+      step = std::max(step, steps_end);
+      if (room_ns > 0 && !works) readings.left(room_ns);
+      if (room_ns <= 0 || !works) return read();
+      const std::uint32_t number = between(from, site, [&](std::uint32_t a, std::uint32_t b) {
+        return static_cast<std::uint32_t>(&in(explain::between_key(code_after(here, a), key_of(b))) - all.data());
+      });
+      readings.ran(number, room_ns);
+      rank_code& c = all[number];
+      c.ns += room_ns;
+      if (polls && room_ns == until_ns - left_ns) c.polls_ns += room_ns;
+      c.visits += visited ? 0 : 1;
+      visited = true;
+      read();
+    };
+    for (std::uint64_t i = 0; i < here.records.size(); ++i) {
+      const core::sync_record& r = here.records[i];
+      walk.step(r);
+      const std::uint32_t end = explain::code_end_site(here, i, code_end);
+      const bool polls = explain::is_between_polls(here, i);
+      compute(r.steps, walk.begin_ns(), end, polls);
+      left_ns = walk.leave_ns();
+      readings.called(r.call, left_ns - walk.begin_ns());
+      if (core::divides_no_code(r)) continue;
+      from = r.site;
+      visited = false;
+    }
+    compute(here.steps.size(), std::max(rank.end_ns, left_ns), no_site, false);
+  }
+  base::small_stable_sort(all, [](const rank_code& a, const rank_code& b) {
+    return a.thread != b.thread ? a.thread < b.thread : a.block < b.block;
+  });
+  so_far = std::move(all);
+}
+
+/// The code of one rank, sorted by thread, as a table. `processor`: of its main thread. `threads`: that had the rank one after the
+/// other, if threads are ranks.
+inline code_table code_of(std::int32_t rank, const base::pod_vector<rank_code>& code, const processor_use& processor = {},
+                          std::int64_t threads = 0) {
+  code_table out;
+  const auto ran_ns_of = [threads](const rank_code& c) {
+    const std::int64_t delay_ns = threads > 0 ? c.counts[core::code_count::delay_ns] : 0;
+    return c.ns - std::min(std::max<std::int64_t>(0, delay_ns), c.ns);
+  };
+  std::size_t end = 0;
+  std::int64_t main_ns = 0;
+  core::code_counts main_counts{};
+  do {  // one thread after the other; the first one also if it has no code
+    code_table of_thread;
+    const std::size_t begin = end;
+    rank_code whole;
+    if (begin < code.size()) whole.thread = code[begin].thread;
+    std::int64_t ran_ns = 0;
+    for (; end < code.size() && code[end].thread == whole.thread; ++end) {
+      whole.ns += code[end].ns - code[end].polls_ns;
+      whole.counts.add(code[end].counts);
+      ran_ns += ran_ns_of(code[end]);
+    }
+    const bool main = whole.thread == 0;
+    if (main) {
+      main_ns = whole.ns;
+      main_counts = whole.counts;
+    }
+    const auto enter = [&](const rank_code& c) {
+      code_use u;
+      u.block = c.block;
+      u.ns = u.most_ns = c.ns;
+      u.visits = u.most_visits = c.visits;
+      u.work = u.most_work = c.work;
+      u.most_whole_ns = whole.ns;
+      u.most_delay_ns = threads > 0 ? whole.ns - ran_ns : main ? processor.own_delay_ns : 0;
+      u.counts = u.most_counts = c.counts;
+      u.most_polls_ns = c.polls_ns;
+      u.most_asleep_ns = whole.counts[core::code_count::blocked_ns];
+      u.most_processors = processor.processors;
+      u.ran_ns = u.most_ran_ns = ran_ns_of(c);
+      u.threads = u.most_threads = std::max<std::int64_t>(1, threads);
+      u.most_rank = rank;
+      u.most_thread = c.thread;
+      u.ranks = 1;
+      u.counting_ranks = c.work > 0 ? 1 : 0;
+      return u;
+    };
+    for (std::size_t i = begin; i != end; ++i)
+      if (code[i].block != of_several) of_thread.blocks.push_back(enter(code[i]));
+    of_thread.whole = enter(whole);
+    of_thread.whole.ran_ns = of_thread.whole.most_ran_ns = ran_ns;
+    out.merge(of_thread);
+  } while (end < code.size());
+  if (processor.process_ns > 0) {
+    // No thread had a processor for longer than its code takes. Where the main thread spins while it waits, others may as well, and
+    // code may sleep: then it is not known how long it ran, unless that was counted around most of its code.
+    const bool spins = 10 * processor.ran_ns > 11 * main_ns;
+    const std::int64_t read_ns = main_counts[core::code_count::read_ns];
+    std::int64_t main_ran_ns = spins ? 0 : std::min(main_ns - std::min(main_ns, processor.own_delay_ns), processor.ran_ns);
+    if (read_ns > 0 && 10 * read_ns >= 9 * main_ns) main_ran_ns = std::min(main_ns, main_counts[core::code_count::ran_ns]);
+    const std::int64_t others_ran_ns = spins ? 0 : std::max<std::int64_t>(0, processor.process_ns - processor.ran_ns);
+    out.whole.ran_ns = main_ran_ns + std::min(out.whole.ns - main_ns, others_ran_ns);
+  }
+  return out;
+}
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/program_facts.hpp
+#ifndef WHYWAIT_RULES_PROGRAM_FACTS_HPP
+#define WHYWAIT_RULES_PROGRAM_FACTS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// What the facts about waits need from the program: what each rank did itself, and what came before its sends.
+struct program_facts {
+  struct sends {
+    core::stable_key site;
+    std::int64_t calls, own_before_ns;
+  };
+  const code_table* code = nullptr;
+  const data_facts* data = nullptr;
+  base::pod_vector<sends> sites;  ///< sorted by site
+  bool shared_processors = false;  ///< ranks often waited for a processor, so that the virtual clocks see too little saving
+  bool other_programs = false;  ///< took processors from ranks of one thread, which are no more than the processors
+  std::int64_t most_divided_ns =
+      INT64_MAX;  ///< what another division of the same work saves at most, by the processors' idle time
+  std::int64_t without_processor_ns = 0;  ///< of all ranks: ready to run, and no processor was free
+  std::int64_t most_pages = 0;  ///< of memory that this process had at a time; 0: not known
+  processor_noise noise;
+  bool useful_known = false;  ///< no rank waits outside MPI: time there is work, or without a processor
+
+  /// Own work of a rank before each send of a call site, since it last completed a communication; 0: unknown.
+  double mean_ns_before(core::stable_key site) const noexcept {
+    const auto at =
+        std::lower_bound(sites.begin(), sites.end(), site, [](const sends& a, core::stable_key s) { return a.site < s; });
+    if (at == sites.end() || at->site != site || at->calls == 0) return 0;
+    return static_cast<double>(at->own_before_ns) / static_cast<double>(at->calls);
+  }
+};
+
+/// How the time of a block is spread over the ranks, or over their threads if several of a rank run it, and whether that explains a
+/// wait.
+struct code_spread {
+  const char* lead = "";  ///< one, several, alone: these have more of it; few: at most half of the ranks run it, evenly;
+      ///< even: no rank has more; empty: unknown
+  const char* excess = "";  ///< why: units (of work), visits, speed (equal units), both (units and
+      ///< speed), shared (it waited for a processor), faults (the kernel gave it memory), system (other time in system calls),
+      ///< work (more instructions in each visit, units are not known), instructions (more in each unit), cycles (for each
+      ///< instruction), core (the same, in nearly all code of the rank), frequency (cycles in a second), unknown
+  std::int32_t rank = -1, thread = 0;  ///< the thread with the most time
+  double ratio = 0;  ///< its time to the mean of the others that run it; 0: no others do
+  std::int64_t above_mean_ns = INT64_MAX;  ///< its time above the mean of all, which balancing saves at most; not of even
+  std::int64_t above_others_ns = 0;  ///< its time above the mean of the others that run it
+  double units_ratio = 0, visits_ratio = 0;  ///< likewise; 0: unknown
+  std::int64_t delay_ns = 0;  ///< of shared: without a processor, above the mean of the others
+  std::int64_t more_system_ns = 0, more_faults = 0;  ///< of faults and system: likewise
+
+  bool uneven() const noexcept { return above_mean_ns != INT64_MAX; }
+
+  /// `use`: of a block, one of `code`. `ranks`: those that could run it. `wait_ns`: of the rank that waited most. `fault_ns`: as
+  /// in explain::divide_speed.
+  static code_spread of(const code_use* use, const code_table& code, std::int64_t ranks, std::int64_t wait_ns,
+                        std::int64_t fault_ns = 0) noexcept {
+    const code_use& whole = code.whole;
+    code_spread out;
+    if (use == nullptr || ranks < 2 || use->most_ns <= 0) return out;
+    const auto mean_of_others = [ranks](std::int64_t all, std::int64_t most) {
+      return static_cast<double>(all - most) / static_cast<double>(ranks - 1);
+    };
+    const auto ratio = [use](std::int64_t all, std::int64_t most) {
+      return all > most ? static_cast<double>(most) * (use->ranks - 1) / static_cast<double>(all - most) : 0;
+    };
+    out.rank = use->most_rank;
+    out.thread = use->most_thread;
+    out.ratio = ratio(use->ns, use->most_ns);
+    const auto most = static_cast<double>(use->most_ns);
+    const double others = mean_of_others(use->ns, use->most_ns), excess = most - others;
+    // A rank that has more of this block may have less of another: then it is not late because of it, unless it had no processor.
+    const double whole_excess =
+        whole.ranks < 2 ? excess
+                        : static_cast<double>(use->most_whole_ns) -
+                              static_cast<double>(whole.ns - use->most_whole_ns) / static_cast<double>(whole.ranks - 1);
+    // Several blocks may add up to the wait: then the whole must be enough for it, and this block a good part.
+    const auto wait = static_cast<double>(wait_ns);
+    const bool offset = 2 * whole_excess < excess;
+    const auto even = [&out]() -> code_spread& {
+      out.lead = "even";
+      out.excess = "";
+      out.above_mean_ns = INT64_MAX;
+      return out;
+    };
+    if (excess < 0.1 * most || 2 * std::max(excess, whole_excess) < wait || 5 * excess < wait) return even();
+    if (2 * static_cast<double>(use->most_polls_ns) >= excess) return out;  // it may be waiting there
+    out.above_mean_ns = use->most_ns - use->ns / ranks;
+    if (out.ratio > 1) out.above_others_ns = static_cast<std::int64_t>((1 - 1 / out.ratio) * most);
+    const std::int64_t own_ns = use->own_excess_ns(ranks);
+    const std::int64_t delay_ns = use->most_counts[core::code_count::delay_ns];
+    if (2 * own_ns < out.above_mean_ns) {  // not because of what it ran
+      if (2 * static_cast<double>(delay_ns) < excess) return even();
+      out.lead = "one";
+      out.excess = "shared";
+      out.delay_ns = delay_ns;
+      return out;
+    }
+    out.above_mean_ns = std::min(out.above_mean_ns, own_ns);
+    const double units = use->counting_ranks == use->ranks ? ratio(use->work, use->most_work) : 0;
+    const bool as_much = units > 0 && 5 * units < out.ratio;  // the others do such work as well, faster
+    out.lead = others < 0.05 * most && !as_much                                                    ? "alone"
+               : 2 * use->ranks <= ranks && most * use->ranks < 1.1 * static_cast<double>(use->ns) ? "few"
+               : most - static_cast<double>(use->second_ns) >= 0.5 * excess                        ? "one"
+                                                                                                   : "several";
+    out.units_ratio = units;
+    out.visits_ratio = ratio(use->visits, use->most_visits);
+    const auto part = [&](double of) { return of > 0 && out.ratio > 1 ? (of - 1) / (out.ratio - 1) : 0; };
+    if (out.units_ratio > 0)
+      out.excess = part(out.units_ratio) > 0.6 ? "units" : part(out.units_ratio) < 0.1 ? "speed" : "both";
+    else out.excess = part(out.visits_ratio) > 0.6 ? "visits" : "unknown";
+    if (part(out.units_ratio) > 0.6 || part(out.visits_ratio) > 0.6) return offset ? even() : out;
+    const explain::slower_parts parts = parts_of(*use, fault_ns);
+    const auto decides = [excess](std::int64_t ns) { return 2 * static_cast<double>(ns) >= excess; };
+    constexpr std::int64_t most_ns_of_fault = 50'000;
+    if (decides(parts.preempted_ns)) {
+      out.excess = "shared";
+      out.delay_ns = parts.preempted_ns;
+    } else if (2 * static_cast<double>(parts.kernel_ns) >= excess * (1 + kernel_share_of_others(*use)) &&
+               parts.kernel_ns >= explain::least_kernel_ns) {
+      out.excess = parts.more_faults * most_ns_of_fault >= parts.kernel_ns ? "faults" : "system";
+      out.more_system_ns = parts.kernel_ns;
+      out.more_faults = parts.more_faults;
+    } else if (parts.kernel_ns >= explain::least_kernel_ns && decides(2 * parts.kernel_ns) && decides(2 * parts.blocked_ns) &&
+               decides(parts.kernel_ns + parts.blocked_ns)) {  // system calls that sleep, as those on files do
+      out.excess = "system";
+      out.more_system_ns = parts.kernel_ns + parts.blocked_ns;
+    } else if (offset) {
+      return even();
+    } else if (decides(parts.instructions_ns)) {
+      out.excess = out.units_ratio > 0 ? "instructions" : "work";
+    } else if (decides(parts.cycles_ns)) {
+      out.excess = is_slow_core(*use, code, fault_ns) ? "core" : "cycles";
+    } else if (decides(parts.frequency_ns)) {
+      out.excess = "frequency";
+    }
+    return out;
+  }
+
+ private:
+  // Whether the rank that is slow in a block needs more cycles for each instruction in at least 90 % of its other code. That code
+  // is also run by other ranks, and takes at least a tenth of the time of the block. One block may use memory in another way, not
+  // all.
+  static bool is_slow_core(const code_use& slow, const code_table& code, std::int64_t fault_ns) noexcept {
+    double all = 0, slower = 0;
+    for (const code_use& use : code.blocks) {
+      const double others = use.ranks > 1 ? static_cast<double>(use.ns - use.most_ns) / (use.ranks - 1) : 0;
+      if (use.block == slow.block || others <= 0) continue;
+      all += others;
+      const double excess = static_cast<double>(use.most_ns) - others;
+      if (use.most_rank == slow.most_rank && use.most_thread == slow.most_thread && excess >= 0.05 * others &&
+          2 * static_cast<double>(parts_of(use, fault_ns).cycles_ns) >= excess)
+        slower += others;
+    }
+    return all >= 0.1 * static_cast<double>(slow.most_ns) && slower >= 0.9 * all;
+  }
+
+  // More of the same work has more time in the kernel as well, in this proportion.
+  static double kernel_share_of_others(const code_use& use) noexcept {
+    const auto of_others = [&use](core::code_count what) {
+      return static_cast<double>(use.counts[what] - use.most_counts[what]);
+    };
+    const double all = of_others(core::code_count::read_ns);
+    return all > 0 ? std::clamp(of_others(core::code_count::system_ns) / all, 0.0, 1.0) : 0;
+  }
+
+  // The rank with the most time against the mean of the others that run the block.
+  static explain::slower_parts parts_of(const code_use& use, std::int64_t fault_ns) noexcept {
+    const std::int64_t others = use.ranks - 1;
+    if (others < 1) return {};
+    const bool by_work = use.counting_ranks == use.ranks;
+    explain::block_use late{use.most_visits, use.most_ns, by_work ? use.most_work : 0};
+    explain::block_use rest{(use.visits - use.most_visits) / others, (use.ns - use.most_ns) / others,
+                            by_work ? (use.work - use.most_work) / others : 0};
+    const explain::block_counts times(rest, late);
+    explain::counted_side a{rest.ns, times.waiter, use.counts}, b{late.ns, times.causer, use.most_counts};
+    for (std::size_t i = 0; i != core::code_counts_size; ++i)
+      a.counts.values[i] = (use.counts.values[i] - use.most_counts.values[i]) / others;
+    return explain::divide_speed(a, b, explain::split(rest, late).speed_ns, fault_ns);
+  }
+};
 
 }  // namespace rules
 }  // namespace v0
@@ -41726,6 +41047,156 @@ class path_blocks {
   const explain::block_names& names_;
   base::key_map numbers_;  ///< indices in the path by block
 };
+
+}  // namespace rules
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/rules/saving_bounds.hpp
+#ifndef WHYWAIT_RULES_SAVING_BOUNDS_HPP
+#define WHYWAIT_RULES_SAVING_BOUNDS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace rules {
+
+/// Whether threads share out the work that makes them wait, so that now one is late and now another.
+inline bool divides_work(explain::pattern why) noexcept {
+  return why == explain::pattern::mutex_contention || why == explain::pattern::thread_barrier || why == explain::pattern::join;
+}
+
+/// What the run saves at most by changes of one kind, in ns of wall time. Borrows its arguments.
+class saving_bounds {
+ public:
+  saving_bounds(const explain::outcome& found, const program_facts& program, std::int64_t ranks) noexcept
+      : found_(found), program_(program), ranks_(ranks) {}
+
+  /// By another division of the same work: the ranks compute as long on average.
+  std::int64_t by_balance() const noexcept {
+    if (!program_.useful_known || found_.efficiency.parallel <= 0) return program_.most_divided_ns;
+    const double useful = std::min(1.0, found_.efficiency.parallel) * static_cast<double>(found_.total_ns);
+    const std::int64_t without =
+        program_.shared_processors ? program_.without_processor_ns / std::max<std::int64_t>(1, ranks_) : 0;
+    return std::min({found_.total_ns, found_.total_ns - static_cast<std::int64_t>(useful) + without, program_.most_divided_ns});
+  }
+  /// Without waits for locks: then no thread has to be woken either.
+  std::int64_t without_locks() const noexcept {
+    const double transfer = base::ranks_are_threads() ? 1 - std::min(1.0, found_.efficiency.transfer) : 0;
+    return std::max<std::int64_t>(0, found_.no_locks.saving_ns) +
+           (found_.efficiency.parallel > 0 ? static_cast<std::int64_t>(transfer * static_cast<double>(found_.total_ns)) : 0);
+  }
+  /// Without a part of these waits. Where a thread waits now and another one then, all of them may save more than one waits.
+  std::int64_t without_locks(double part) const noexcept {
+    return core::nearest(part * static_cast<double>(std::max<std::int64_t>(0, found_.no_locks.saving_ns)));
+  }
+  /// By another division of the same work among the threads of one process; 0: not known.
+  std::int64_t by_division() const noexcept { return program_.most_divided_ns != INT64_MAX ? program_.most_divided_ns : 0; }
+  /// By sharing the unmarked code of a wait otherwise, as threads may that take work as they come: what it has above the mean on the thread
+  /// that runs most of it. `kinds`: of the terms.
+  std::int64_t by_sharing(const base::pod_vector<const explain::residual_term*>& terms,
+                          const base::pod_vector<const char*>& kinds) const noexcept {
+    std::int64_t ns = 0;
+    for (std::size_t i = 0; i != terms.size() && program_.code != nullptr; ++i) {
+      const bool unmarked = terms[i]->total_ns > 0 && kinds[i] == std::string_view("between");
+      const code_use* const use = unmarked ? program_.code->find(terms[i]->block) : nullptr;
+      if (use != nullptr) ns += use->most_ns - use->ns / std::max<std::int64_t>(1, use->ranks);
+    }
+    return ns;
+  }
+  /// By any change that makes a block shorter: the run is a convex function of its time, so that the second half of it saves no more than the
+  /// first. INT64_MAX / 4: not known; such values can be added.
+  std::int64_t by_speed(core::stable_key block) const noexcept {
+    for (const explain::what_if_answer& a : found_.savings)
+      if (a.question.changes.size() == 1 && a.question.changes[0].block == block)
+        return 2 * std::max<std::int64_t>(0, a.saving_ns);
+    return INT64_MAX / 4;
+  }
+  /// By taking messages as they come: the code that could run meanwhile, on each of the `waiting` ranks, and no more than another order of
+  /// calls saves.
+  std::int64_t by_arrival(const explain::explanation& e, std::size_t waiting) const noexcept {
+    return std::min(e.ready_code_ns / static_cast<std::int64_t>(std::max<std::size_t>(1, waiting)), by_order(e.why));
+  }
+  /// By letting two sides work at once that wait for each other in two calls: no more than the side runs that runs less while the other one
+  /// waits, of code that the other one hardly runs meanwhile. A rank that only hands out work runs nothing.
+  std::int64_t by_overlap(core::stable_key one, core::stable_key other) const noexcept {
+    std::int64_t ran_ns[2] = {};
+    for (const explain::explanation& e : found_.waits)
+      for (const explain::residual_term& t : e.residual) {
+        const bool code = program_.code == nullptr || program_.code->find(t.block) != nullptr;  // not time inside a call
+        if (5 * t.waiter_ns > t.causer_ns) continue;  // both work already
+        if (code && (e.operation == one || e.operation == other))
+          ran_ns[e.operation == one ? 0 : 1] += std::max<std::int64_t>(0, t.total_ns - t.inherited_ns);
+      }
+    return std::min(ran_ns[0], ran_ns[1]);
+  }
+  /// Whether the usual change is to spread work over the ranks; otherwise it is to call something earlier.
+  static bool spreads_work(explain::pattern why) noexcept {
+    using explain::pattern;
+    switch (why) {
+      case pattern::wait_at_barrier:
+      case pattern::wait_at_nxn:
+      case pattern::early_reduce:
+      case pattern::early_scan:
+      case pattern::wait_at_create:
+      case pattern::wait_at_finalize:
+      case pattern::wait_at_fence: return true;
+      default: return false;
+    }
+  }
+  /// By a processor for each rank: no more than all ranks lacked one, and the rank that computes longest remains.
+  std::int64_t by_processors() const noexcept {
+    if (program_.code == nullptr || !program_.shared_processors) return 0;
+    return std::max(std::int64_t{0}, std::min(found_.total_ns - longest_computing_ns(), program_.without_processor_ns));
+  }
+  /// By what all ranks lack alike. Time without a processor inside MPI is not known to be lost: a rank that waits may be ready to run. Of
+  /// ranks that compute as long, the run loses what each of them lacked; of others it may be more. Of ranks that lose processors to other
+  /// programs, it loses at least what they lacked on average, because one that waits loses them as often as one that computes.
+  std::int64_t by_own_processors() const noexcept {
+    const std::int64_t lacked_ns = std::min({by_processors(), lacked_alike_ns(), found_.longest_ns});
+    const std::int64_t measuring_ns =
+        found_.without_overhead.total_ns > 0 ? found_.total_ns - found_.without_overhead.total_ns : 0;
+    return std::max<std::int64_t>(0, lacked_ns - std::max<std::int64_t>(0, measuring_ns));
+  }
+  /// Whether that is at least what is saved.
+  bool own_processors_save_more() const noexcept { return program_.other_programs && lacked_alike_ns() < by_processors(); }
+  /// By another order of calls, where that is the usual change. A thread beside MPI may run to the end anyway.
+  std::int64_t by_order(explain::pattern why) const noexcept {
+    return spreads_work(why) || within_ranks(why) ? INT64_MAX : by_any_order();
+  }
+  /// By another order of calls: the rank that computes longest remains.
+  std::int64_t by_any_order() const noexcept {
+    if (!program_.useful_known) return INT64_MAX;
+    auto computing =
+        static_cast<std::int64_t>(std::min(1.0, found_.efficiency.communication) * static_cast<double>(found_.total_ns));
+    if (program_.shared_processors)  // it computed for less than it was outside MPI
+      computing = program_.code != nullptr ? longest_computing_ns() : 0;
+    return computing > 0 ? std::max(std::int64_t{0}, found_.total_ns - computing) : INT64_MAX;
+  }
+
+ private:
+  std::int64_t longest_computing_ns() const noexcept {
+    return program_.code->whole.most_ns - program_.code->whole.most_delay_ns;
+  }
+
+  std::int64_t lacked_alike_ns() const noexcept {
+    const std::int64_t ranks = std::max<std::int64_t>(1, ranks_);
+    return std::max(2 * program_.noise.all_ns / ranks, program_.other_programs ? program_.without_processor_ns / ranks : 0);
+  }
+
+  const explain::outcome& found_;
+  const program_facts& program_;
+  std::int64_t ranks_;
+};
+
+/// Whether ranks wait until another one calls MPI again, which runs this code meanwhile: divided, its parts call MPI at other times.
+[[gnu::noinline]] inline bool delays_progress(core::stable_key block, const explain::outcome& found) noexcept {
+  for (const explain::explanation& e : found.waits)
+    for (const explain::residual_term& t : e.residual)
+      if (e.why == explain::pattern::wait_for_progress && t.block == block && 2 * t.total_ns >= e.wait_ns) return true;
+  return false;
+}
 
 }  // namespace rules
 }  // namespace v0
@@ -47044,9 +46515,13 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
                                                     for (std::size_t i = 0; i < all.events.size(); ++i)
                                                       rules::add_own_events(all.events[i], all.ranks[i], store);
                                                   });
+    const core::code_counts& counted = all.code.whole.counts;
+    const bool sleeps = 2 * counted[core::code_count::ran_ns] < counted[core::code_count::read_ns];
+    evaluated.processors = sleeps ? 0 : sharing.processors;
     const std::int64_t mean_ns = all.code.whole.ns / std::max<std::int64_t>({1, facts.ranks, all.code.whole.ranks});
     for (const rules::code_use& u : all.code.blocks)
-      evaluated.code.push_back({u.block, u.most_rank, u.most_thread, u.most_whole_ns - mean_ns, u.asleep(), u.sleeps()});
+      evaluated.code.push_back(
+          {u.block, u.most_rank, u.most_thread, u.most_whole_ns - mean_ns, u.asleep(), u.sleeps(), u.lacking()});
     const base::vector<rules::diagnostic>& errors = known.log.list();
     for (const rules::diagnostic& error : errors) detail::print_lines(error.text());
     for (const std::string& message : evaluated.messages) detail::print_lines(message);
@@ -54052,6 +53527,13 @@ inline std::string progress_words(const explain::progress_fact& p) {
          base::counted(p.calls, "call") + ")";
 }
 
+/// Advice with what it saves behind its first remedy: "call MPI_Send earlier (saves at most 2 s); or give rank 1 other work". Not `whole`:
+/// at its end, where it remains if the text is shortened.
+[[gnu::noinline]] inline std::string with_saving(std::string text, const std::string& saving, bool whole = true) {
+  text.insert(whole ? std::min({text.find("; or "), text.find("; if "), text.size()}) : text.size(), saving);
+  return text;
+}
+
 /// A quality in words; empty for "exact".
 inline std::string quality_words(const std::string& quality) {
   if (quality == "bounded") return "approximate: only a bound is known for a part of it";
@@ -54062,10 +53544,10 @@ inline std::string quality_words(const std::string& quality) {
 
 /// The ranks of a list and their text (base::rank_list).
 struct rank_words {
-  std::string text;                 ///< "rank 0", "ranks 1-3", "12 ranks", "rank 0 thread 2"
+  std::string text;  ///< "rank 0", "ranks 1-3", "12 ranks", "rank 0 thread 2"
   base::pod_vector<std::int32_t> ranks;  ///< sorted, each once
-  bool others = false;              ///< the list was truncated
-  std::int32_t threads = 0;         ///< not 0: further threads of ranks are among them
+  bool others = false;  ///< the list was truncated
+  std::int32_t threads = 0;  ///< not 0: further threads of ranks are among them
 };
 
 inline rank_words words_for(const base::vector<location_seconds>& list, std::size_t first = 0,
@@ -58431,7 +57913,9 @@ class short_writer {
     std::string saving;
     if (a.saving_seconds > 0)
       saving = base::joined({" (saves ", saving_bound_words(r_, a), " ", base::duration(a.saving_seconds, 2), ")"});
-    add(out, "try: " + base::printable(a.text) + saving, "    ", "", 5, most_of_advice(), saving);
+    const bool whole = most_of_advice() == unlimited;
+    const std::string text = "try: " + base::printable(a.text);
+    add(out, with_saving(text, saving, whole), "    ", "", 5, most_of_advice(), whole ? std::string() : saving);
   }
 
   static std::int64_t count(std::size_t n) noexcept { return static_cast<std::int64_t>(n); }
@@ -58449,6 +57933,8 @@ class short_writer {
     std::string rest = quality();
     if (kinds > most_findings && !quiet)
       rest += "; " + base::counted(count(kinds), "kind of wait", "kinds of waits") + " in all";
+    if (r_.verdict.size() > most_verdicts())
+      rest += "; " + base::counted(count(r_.verdict.size() - most_verdicts()), "more verdict");
     if (answers > most_answers()) rest += "; " + base::counted(count(answers - most_answers()), "more answer");
     if (!quiet || !r_.profile.regions.empty() || tight_ != 0) rest += "; more: WHYWAIT_REPORT=full";
     add(out, rest, "  ", o_.faint(), 2, unlimited);  // at most five lines; the last names the full report
@@ -58804,12 +58290,12 @@ class text_writer {
 
   void advice(const advice_entry& a, const base::duration_scale& scale) {
     if (a.text.empty()) return;
-    paragraph("try: " + base::printable(a.text) + (a.saving_seconds > 0 ? saving_words(a, scale) : std::string()), margin(),
-              o_.green(), 5);
+    const std::string saving = a.saving_seconds > 0 ? saving_words(a, scale) : std::string();
+    paragraph("try: " + with_saving(base::printable(a.text), saving), margin(), o_.green(), 5);
   }
 
   std::string saving_words(const advice_entry& a, const base::duration_scale& scale) const {
-    return base::joined({"  (saves ", saving_bound_words(r_, a), " ", scale_or_own(scale, a.saving_seconds), ")"});
+    return base::joined({" (saves ", saving_bound_words(r_, a), " ", scale_or_own(scale, a.saving_seconds), ")"});
   }
 
   /// Problems that belong to no single wait.
@@ -63722,6 +63208,59 @@ inline std::int64_t cost_of_fault_ns() noexcept {
 
 #endif
 
+// ---- whywait/report/name_resolver.hpp
+#ifndef WHYWAIT_REPORT_NAME_RESOLVER_HPP
+#define WHYWAIT_REPORT_NAME_RESOLVER_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace reports {
+namespace detail {
+
+/// Names and places for the keys of one outcome.
+class name_resolver {
+ public:
+  name_resolver(const explain::outcome& found, const base::names& known) : names_(found, known) {}
+
+  base::place site(core::stable_key key) const { return copy_of(names_.place(key)); }
+
+  /// `within`: the region around an untimed step, else 0.
+  void describe(core::stable_key block, core::stable_key within, named_block& out) const {
+    const explain::block_description d = names_.describe(block, within != 0);
+    out.kind = d.kind_name;
+    out.block = words(d);
+    out.where = copy_of(d.where);
+    if (d.kind == explain::block_kind::between && !d.since_init) out.from = copy_of(d.from);
+    if (within != 0) out.within = words(names_.describe(within));
+  }
+
+  /// Describes the sum of all blocks that are not listed.
+  void rest(named_block& out) const {
+    out.kind = explain::name_of(explain::block_kind::other);
+    out.block = explain::block_names::rest;
+  }
+
+ private:
+  static base::place copy_of(const base::place* p) { return p != nullptr ? *p : base::place{}; }
+
+  static std::string words(const explain::block_description& d) {
+    if (d.kind == explain::block_kind::call) return "inside " + call_text(copy_of(d.where));
+    if (d.kind != explain::block_kind::between) return d.name;
+    if (d.until_end) return "after " + (d.since_init ? std::string(base::start_text()) : call_text(copy_of(d.from), "at"));
+    return "between " + (d.since_init ? std::string(base::start_text()) : call_text(copy_of(d.from), "at")) + " and " +
+           call_text(copy_of(d.where), "at");
+  }
+
+  explain::block_names names_;
+};
+
+}  // namespace detail
+}  // namespace reports
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/report/trace_json.hpp
 #ifndef WHYWAIT_REPORT_TRACE_JSON_HPP
 #define WHYWAIT_REPORT_TRACE_JSON_HPP
@@ -64477,6 +64016,666 @@ inline picture align(const explain::wait_sample& wait, const explain::wait_pictu
 
 #endif
 
+// ---- whywait/report/waits_for_code.hpp
+#ifndef WHYWAIT_REPORT_WAITS_FOR_CODE_HPP
+#define WHYWAIT_REPORT_WAITS_FOR_CODE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace reports {
+namespace detail {
+
+// How the threads wait that wait because of a block. Each function walks through all explanations.
+
+/// The block that explains most of the waits; 0: none does.
+inline core::stable_key top_block(const explain::explanation& waits) noexcept {
+  const explain::residual_term* top = nullptr;
+  for (const explain::residual_term& t : waits.residual)
+    if (top == nullptr || t.total_ns > top->total_ns) top = &t;
+  return top != nullptr ? top->block : 0;
+}
+/// The same of the wait of a finding; 0 also if it is about no wait.
+inline core::stable_key top_block(const rules::finding& f, const explain::outcome& found) noexcept {
+  return f.wait >= 0 && static_cast<std::size_t>(f.wait) < found.waits.size()
+             ? top_block(found.waits[static_cast<std::size_t>(f.wait)])
+             : 0;
+}
+
+/// Whether other threads wait for a lock that a thread holds while it runs this code: divided, the parts wait for it in turn.
+[[gnu::noinline]] inline bool runs_under_lock(core::stable_key piece, const explain::outcome& found) noexcept {
+  std::int64_t locked_ns = 0, other_ns = 0;
+  for (const explain::explanation& e : found.waits)
+    if (e.why != explain::pattern::join && top_block(e) == piece)
+      (explain::waits_for_lock(e.why) ? locked_ns : other_ns) += e.wait_ns;
+  return locked_ns > other_ns;
+}
+
+/// Whether a wait of a finding is explained by a block, at least by a fifth.
+inline bool explains(core::stable_key block, const rules::finding& f, const explain::outcome& found) noexcept {
+  if (f.wait < 0 || static_cast<std::size_t>(f.wait) >= found.waits.size()) return false;
+  const explain::explanation& e = found.waits[static_cast<std::size_t>(f.wait)];
+  return base::any_of(e.residual,
+                      [&](const explain::residual_term& t) { return t.block == block && 5 * t.total_ns >= e.wait_ns; });
+}
+
+/// Whether threads wait for single results of this code, such as items of a queue: more threads may then take items at the same time, but
+/// each item takes as long as before, which the clocks do not know. `alone`: one thread runs the code. Then a wait in the kernel, of an
+/// inlined primitive of C++20, is for an item as well, and not at a barrier.
+[[gnu::noinline]] inline bool hands_over(core::stable_key piece, bool alone, const explain::outcome& found,
+                                         const name_resolver& resolve) {
+  std::int64_t handed_ns = 0, other_ns = 0;
+  for (const explain::explanation& e : found.waits) {
+    if (e.why == explain::pattern::join || top_block(e) != piece) continue;
+    const bool by_item = e.why == explain::pattern::condition_variable || e.why == explain::pattern::semaphore ||
+                         e.why == explain::pattern::future || (alone && e.why == explain::pattern::latch);
+    (by_item && resolve.site(e.cause).call.compare(0, 3, "omp") != 0 ? handed_ns : other_ns) += e.wait_ns;
+  }
+  return handed_ns > other_ns;
+}
+
+/// Whether locks were waited for. The clocks keep the order in which they were taken, which a balanced run would not have.
+[[gnu::noinline]] inline bool takes_locks(const explain::outcome& found) noexcept {
+  std::int64_t ns = 0;
+  for (const explain::explanation& e : found.waits) ns += explain::waits_for_lock(e.why) ? e.wait_ns : 0;
+  return ns > 0 && 2000 * ns >= found.location_ns;
+}
+
+/// How long threads wait because of a block; for `whole`, all unmarked code, whatever the reason. A thread that waits in `join` to
+/// the end of another one waits also for work that is even, and so does a rank for a message of one whose threads share the block, and
+/// its threads with it (`by_threads`).
+[[gnu::noinline]] inline std::int64_t waited_for(core::stable_key piece, bool whole, bool by_threads,
+                                                 const explain::outcome& found) noexcept {
+  std::int64_t ns = 0;
+  for (const explain::explanation& e : found.waits) {
+    const bool even = e.why == explain::pattern::join ||
+                      (by_threads && (e.why < explain::pattern::mutex_contention || 2 * e.inherited_wait_ns() > e.wait_ns));
+    if (!even && (whole ? !explain::waits_for_lock(e.why) : top_block(e) == piece)) ns += e.wait_ns;
+  }
+  return ns;
+}
+
+/// What the run saves if a block takes half the time; 0: it is not known.
+inline std::int64_t saved_by_half(core::stable_key block, const explain::outcome& found) noexcept {
+  for (const explain::what_if_answer& a : found.savings)
+    if (a.question.changes.size() == 1 && a.question.changes[0].block == block) return a.saving_ns;
+  return 0;
+}
+
+}  // namespace detail
+}  // namespace reports
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/rule_verdicts.hpp
+#ifndef WHYWAIT_REPORT_RULE_VERDICTS_HPP
+#define WHYWAIT_REPORT_RULE_VERDICTS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace reports {
+namespace detail {
+
+/// Whether the problem is that ranks are late in turn. That one of them is late more often may be nearly as much of it, and has priority.
+[[gnu::noinline]] inline bool is_in_turn(const rules::finding& f) noexcept {
+  return f.problem == "slow_block" || f.problem == "work_in_turn";
+}
+/// Whether that one rank takes longer in the same code has priority if it is nearly as much of the problem.
+inline bool yields_to_one(const rules::finding& f) noexcept { return is_in_turn(f) || f.problem == "serialised_pipeline"; }
+constexpr double far_from = 1.3, far_more = 3;  ///< times as much: more than nearly; so much that the other hardly counts
+
+/// How many times as much as dividing the work a pattern of waits has to save beside it. Whatever the late rank runs, calls of MPI in
+/// between let messages pass, and threads that are awaited to their end are known to run it; an earlier send may be impossible.
+inline double more_than_known(const rules::finding& f) noexcept {
+  if (f.problem == "join" || f.problem == "wait_for_progress") return far_from;
+  return f.problem == "late_sender" || f.problem == "late_receiver" ? 1.5 : far_more;
+}
+/// Whether another order of calls helps without another division of the work.
+[[gnu::noinline]] inline bool is_of_order(const std::string& problem) noexcept {
+  return problem == "wait_for_progress" || problem == "late_sender" || problem == "late_receiver" ||
+         problem == "send_after_work";
+}
+
+/// Whether the remedy is another one than to balance the code that made a rank late.
+[[gnu::noinline]] inline bool is_other_remedy(const rules::finding& f) noexcept {
+  return f.problem == "no_overlap" || f.problem == "wrong_order";
+}
+
+/// The verdicts of rules that save enough, each once: those about causes, or those about the patterns of waits. A block that is to
+/// be balanced has no other verdict that saves less, and none of a pattern that another order of calls does not change; another order
+/// of the threads is another remedy. `least`: seconds that a verdict saves. `known`: what the best one about a cause saves, beside
+/// which a pattern has to save far more. `covering`: findings whose root, a rank, has a verdict of its own.
+inline void add_verdicts(base::vector<verdict_entry>& all, const base::vector<rules::finding>& findings,
+                         const rules::evaluation& said, const explain::outcome& found, double run, bool of_pattern,
+                         double least, double known, const base::vector<rules::finding>& covering = {}) {
+  const auto covered = [&](const rules::finding& f) {  // a part of what is wrong with a rank, or with a block
+    const core::stable_key top = top_block(f, found);
+    const auto same = [&](const verdict_entry& v) {
+      return v.piece != 0 && v.piece == top &&
+             ((of_pattern && !is_of_order(f.problem)) ||
+              (v.saving_seconds * (yields_to_one(f) && !v.at_least ? far_from : 1) >= f.saving && !is_other_remedy(f)));
+    };
+    if (base::any_of(all, same)) return true;
+    return base::any_of(covering, [&f](const rules::finding& c) {
+      return c.root.compare(0, std::strlen(base::rank_noun()) + 1, base::rank_noun() + std::string(" ")) == 0 &&
+             f.verdict.compare(0, c.root.size() + 1, c.root + " ") == 0;
+    });
+  };
+  const auto about_holder = [&](const rules::finding& f) {  // others wait for its lock, and one of them for its end
+    return f.wait >= 0 && static_cast<std::size_t>(f.wait) < found.waits.size() &&
+           !explain::waits_for_lock(found.waits[static_cast<std::size_t>(f.wait)].why) &&
+           runs_under_lock(top_block(f, found), found);
+  };
+  for (const rules::finding& f : findings) {
+    if (covered(f)) continue;
+    if (f.verdict.empty() || !f.matters || f.of_pattern != of_pattern || f.saving < least_share * run) continue;
+    if (f.saving < std::max(least, known * more_than_known(f)) || about_holder(f)) continue;
+    if (base::any_of(all, [&f](const verdict_entry& v) { return v.claim == f.verdict; })) continue;
+    verdict_entry v;
+    v.problem = f.problem;
+    v.saving_seconds = std::min(f.saving, run);
+    v.claim = f.verdict;
+    v.root = f.root;
+    const rules::evaluation::most_code* const most = is_in_turn(f) ? said.most_in(top_block(f, found)) : nullptr;
+    if (most != nullptr) v.asleep = most->asleep;
+    v.predicted = f.predicted;
+    v.of_pattern = of_pattern;
+    all.push_back(std::move(v));
+  }
+}
+
+/// Whether a rule has a better verdict than that one rank takes longer in one block: about this rank, or about this block. Which thread of
+/// a team runs tasks, or code for all, does not matter. `in_turn`: what evening out the block saves if now one rank takes longer, now
+/// another, in seconds; 0: it is one rank.
+inline bool rule_replaces(const explain::balance_answer& b, const explain::outcome& found, const rules::evaluation& said,
+                          double in_turn = 0) {
+  const auto replaces = [&](const rules::finding& f) {
+    if (f.verdict.empty() || !f.matters || f.of_pattern) return false;
+    if (b.evened_ns > 0 && top_block(f, found) == b.piece) return 2 * f.saving >= in_turn;
+    if (in_turn > 0) return is_in_turn(f) && far_from * f.saving >= in_turn;
+    if (f.problem == "single_work" || f.problem == "large_tasks") return explains(b.piece, f, found);
+    if (f.saving < base::seconds_of(b.saving_ns) * (yields_to_one(f) && !b.moves ? far_from : 1)) return false;
+    if (f.root == base::rank_text(b.rank, b.thread)) return true;
+    return top_block(f, found) == b.piece;
+  };
+  for (const rules::wait_advice& w : said.waits)
+    if (base::any_of(w.list, replaces)) return true;
+  return base::any_of(said.problems, replaces);
+}
+
+}  // namespace detail
+}  // namespace reports
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/slow_words.hpp
+#ifndef WHYWAIT_REPORT_SLOW_WORDS_HPP
+#define WHYWAIT_REPORT_SLOW_WORDS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace reports {
+namespace detail {
+
+/// Not 0: further threads of ranks are among the slow ones.
+inline std::int32_t further_threads(const explain::balance_answer& b) noexcept {
+  std::int32_t all = b.thread;
+  for (const explain::thread_of_rank& t : b.slow) all |= t.thread;
+  return all;
+}
+
+/// The threads that take nearly as long as the slowest one, with a verb: "rank 1 takes", "ranks 2 and 3 take", "12 of 64 ranks take",
+/// "8 threads of rank 1 take", "rank 0 thread 1 and rank 1 thread 1 take", "8 of 64 threads take".
+inline std::string slow_words(const explain::balance_answer& b, const char* one, const char* more) {
+  const std::int32_t further = further_threads(b);
+  const char* const nouns = further != 0 ? "threads" : base::rank_nouns();
+  if (b.several) return std::string("now one ").append(nouns, std::strlen(nouns) - 1) + ", now another " + one;
+  const auto text = [&b](std::int32_t rank, std::int32_t thread) {
+    return base::rank_text(rank, thread) + (b.of_threads && thread == 0 && !base::ranks_are_threads() ? " thread 0" : "");
+  };
+  if (b.slow_ranks < 2) return text(b.rank, b.thread) + " " + one;
+  const auto listed = std::min(b.slow_ranks, static_cast<std::int32_t>(std::size(b.slow)));
+  const bool of_one = further != 0 && b.slow[0].rank == b.slow[listed - 1].rank;
+  std::string out = base::count(b.slow_ranks) + " ";
+  if (of_one) {
+    out += "threads of " + base::rank_text(b.rank);
+  } else if (b.slow_ranks > listed) {
+    out += "of " + base::count(std::max(b.ranks, b.slow_ranks)) + " " + nouns;
+  } else {
+    base::pod_vector<std::int32_t> ranks;
+    out.clear();
+    for (std::int32_t i = 0; i != listed; ++i) {
+      ranks.push_back(b.slow[i].rank);
+      if (i != 0) out += i + 1 == listed ? " and " : ", ";
+      out += text(b.slow[i].rank, b.slow[i].thread);
+    }
+    if (further == 0 && !b.of_threads) out = base::rank_list(ranks);
+  }
+  return out + " " + more;
+}
+
+/// The number of threads beside the slow ones that run the block; those that hardly run it count only if there are no more.
+inline std::int32_t other_threads(const explain::balance_answer& b) noexcept {
+  const std::int32_t others = b.ranks - std::max(b.slow_ranks, 1);
+  return others > b.hardly_ranks ? others - b.hardly_ranks : others;
+}
+
+/// The time of a slow thread relative to the mean of `other_threads`; 0 if there is none.
+inline double slow_ratio(const explain::balance_answer& b) noexcept {
+  const std::int32_t slow = std::max(b.slow_ranks, 1), others = other_threads(b);
+  const std::int64_t slow_ns = b.slow_ranks > 1 ? b.slow_ns : b.most_ns;
+  const std::int64_t left_ns = b.sum_ns - slow_ns - (others < b.ranks - slow ? b.hardly_ns : 0);
+  if (others <= 0 || left_ns <= 0) return 0;
+  return static_cast<double>(slow_ns) * static_cast<double>(others) /
+         (static_cast<double>(slow) * static_cast<double>(left_ns));
+}
+
+}  // namespace detail
+}  // namespace reports
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/balance_verdicts.hpp
+#ifndef WHYWAIT_REPORT_BALANCE_VERDICTS_HPP
+#define WHYWAIT_REPORT_BALANCE_VERDICTS_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace reports {
+namespace detail {
+
+/// Whether the thread of an answer also takes longer in all, by half of what it has more of the block: if not, it may run elsewhere what
+/// the others run there.
+inline bool computes_more(const explain::balance_answer& b, const rules::evaluation& said) noexcept {
+  const std::int64_t excess_ns = b.most_ns - b.sum_ns / std::max(1, b.among);
+  return !base::any_of(said.code, [&](const rules::evaluation::most_code& w) {
+    return w.rank == b.rank && w.thread == b.thread && 2 * w.above_mean_ns < excess_ns;
+  });
+}
+
+/// Whether both are about code that one thread runs before a call, after two calls in one line: it waited in one of them, or not.
+[[gnu::noinline]] inline bool are_of_one_call(const verdict_entry& a, const verdict_entry& b) noexcept {
+  return a.divided && b.divided && a.kind == "between" && b.kind == "between" && a.rank == b.rank && a.thread == b.thread &&
+         a.where == b.where && a.from && b.from && a.from->file == b.from->file && a.from->line == b.from->line;
+}
+
+/// Whether a rank deals most visits of a block to the ranks that ask first, or runs it itself for each of them.
+inline bool is_dealt(const explain::balance_answer& b, std::int64_t dealt) noexcept {
+  return dealt > 0 && 2 * dealt >= b.visits;
+}
+
+/// Whether other ranks waited for a lock of a window that a rank holds while it runs this code: once divided, the parts wait for it
+/// in turn, which the clocks do not know.
+inline bool holds_window(const verdict_entry& v, const explain::outcome& found) {
+  if (v.kind != "between" || v.where.call.compare(0, 14, "MPI_Win_unlock") != 0) return false;
+  for (const explain::explanation& e : found.waits)
+    if (e.why == explain::pattern::window_lock_contention) return true;
+  return false;
+}
+
+/// Whether unmarked code is that of a task, or begins after some: which thread runs it is chance.
+inline bool is_of_task(const verdict_entry& v) {
+  return v.kind == "between" && (v.where.call == "end of omp task" || (v.from && v.from->call == "omp taskwait"));
+}
+
+/// What another division of the same work saves at most: no rank waits any more, or all processors are busy.
+inline std::int64_t most_divided_ns(const explain::outcome& found, const rules::evaluation& said) noexcept {
+  const double busy = std::min(1.0, found.efficiency.parallel);
+  return busy > 0 ? std::min(static_cast<std::int64_t>((1 - busy) * static_cast<double>(found.total_ns)), said.most_divided_ns)
+                  : said.most_divided_ns;
+}
+
+/// The answers about balanced blocks, largest saving first. Where a rank deals the visits of a block to the ranks that ask first,
+/// another run would deal them in another way, and the clocks do not answer: then the saving is what the rank has above the
+/// mean. Of such code, and of code that is divided among all ranks, it is at most what the ranks wait: their work remains. No answer
+/// saves more than the processors were idle. What takes longer now on one rank, now on another, saves `evened_ns`, else 0. `dealt`: answers
+/// to the first rank that asked.
+inline base::vector<explain::balance_answer> balances_of(const explain::outcome& found, const rules::evaluation& said,
+                                                         std::int64_t dealt) {
+  base::vector<explain::balance_answer> all = found.balances;
+  const std::int64_t most_ns = most_divided_ns(found, said);
+  for (explain::balance_answer& b : all) {
+    // The rank that deals has no such code, and joined code is balanced over all ranks.
+    const auto is_piece = [&](const explain::balance_answer& o) {
+      return o.pieces == 1 && o.block == b.piece && is_dealt(o, dealt);
+    };
+    if (b.pieces > 1 && base::any_of(found.balances, is_piece)) b.saving_ns = 0;
+    b.bounded = b.bounded || b.saving_ns > said.most_divided_ns;
+    b.saving_ns = std::min(b.saving_ns, said.most_divided_ns);
+    if (!b.even && is_dealt(b, dealt)) b.saving_ns = std::min(b.most_ns - b.sum_ns / b.among, most_ns);
+    else if (b.among > b.ranks && !base::ranks_are_threads()) b.saving_ns = std::min(b.saving_ns, most_ns);
+    if (base::ranks_are_threads() || b.even || b.evened_ns < 2 * b.saving_ns) b.evened_ns = 0;
+    if (b.evened_ns > 0) b.saving_ns = std::min(b.evened_ns, most_ns);
+  }
+  base::small_stable_sort(all, &explain::balance_answer::saves_more);
+  return all;
+}
+
+/// The verdicts about code that some threads spend more time in than others, by the virtual clocks: the blocks whose balancing would shorten
+/// the run by at least `least_share`. Time inside MPI and start-up cannot be balanced. Of unmarked code all of it is named if balancing that
+/// saves clearly more than any part, and not mostly for the sake of code that only one rank runs; else the parts, each once. What the
+/// kernel may have caused (`said.noise`), or measuring, has no verdict.
+class balance_verdicts {
+ public:
+  base::vector<verdict_entry> all;
+  base::vector<verdict_entry>
+      moving;  ///< about code that takes longer now on one thread, now on another: used if nothing else is known
+  bool drowned = false;  ///< some save less than the kernel or measuring may have cost
+
+  /// `dealt`: as in `balances_of`. All but `dealt` are borrowed.
+  balance_verdicts(const explain::outcome& found, const name_resolver& resolve, const rules::evaluation& said,
+                   std::int64_t dealt)
+      : found_(found),
+        resolve_(resolve),
+        said_(said),
+        dealt_(dealt),
+        run_(base::seconds_of(found.total_ns != 0 ? found.total_ns : found.longest_ns)),
+        balances_(balances_of(found, said, dealt)),
+        together_(is_named_together()),
+        ends_with_tasks_(base::any_of(said.waits, [](const rules::wait_advice& w) {
+          return base::any_of(w.list, [](const rules::finding& f) { return f.problem == "large_tasks"; });
+        })) {
+    for (const explain::balance_answer& b : balances_) {
+      if (all.size() == most_verdicts || b.among < 2 || base::seconds_of(saved_ns(b)) < least_share * run_) break;
+      add(b);
+    }
+  }
+
+ private:
+  // One answer and what the verdict about it depends on.
+  struct question {
+    explicit question(const explain::balance_answer& answer) noexcept : b(answer) {}
+
+    const explain::balance_answer& b;
+    verdict_entry v;
+    bool whole = false, unmarked = false, divided = false;
+    bool by_item = false;  ///< threads wait for single results of this code
+    bool by_threads = false;  ///< further threads of ranks are among the slow ones
+    bool again = false;  ///< there is a verdict about the same code
+    bool alternates = false;  ///< takes longer now on one rank, now on another, by the clocks
+    bool in_turn = false, ranks_in_turn = false;  ///< the same of threads, and by the waits
+    double saving = 0, evened = 0;  ///< seconds; evened: at most, if no other thread waits for the code
+  };
+
+  // Where as many threads as processors run the code equally long, more of them do not run more of it at a time.
+  bool is_of_items(const explain::balance_answer& b) const {
+    if (b.among <= b.ranks && said_.processors > 0 && 10 * b.sum_ns >= 9 * said_.processors * b.most_ns) return false;
+    return (b.unmarked || b.among > b.ranks) && base::ranks_are_threads() &&
+           hands_over(b.piece, b.among > b.ranks, found_, resolve_);
+  }
+  std::int64_t saved_ns(const explain::balance_answer& b) const {
+    if (!is_of_items(b)) return b.saving_ns;
+    const std::int64_t half_ns = saved_by_half(b.piece, found_);
+    const std::int64_t saved = b.among > b.ranks && half_ns > 0 ? half_ns : std::max(b.saving_ns, half_ns);
+    return std::min(saved, said_.most_divided_ns);  // half: that of one thread between two
+  }
+  // Whether all unmarked code is named, not its parts. Serial work of a rank is clearer advice than that the rank is slower.
+  bool is_named_together() const {
+    constexpr double clearly_more = 1.1;
+    std::int64_t all_ns = 0, part_ns = 0, alone_ns = 0;
+    std::int32_t all_rank = -1;
+    for (const explain::balance_answer& b : balances_) {
+      verdict_entry v;
+      resolve_.describe(b.piece, 0, v);
+      if (v.kind != "between") continue;
+      const bool whole = b.block == explain::unmarked_key();
+      std::int64_t& largest_ns = whole ? all_ns : part_ns;
+      if (whole) all_rank = b.rank;
+      largest_ns = std::max(largest_ns, b.saving_ns);
+    }
+    for (const explain::balance_answer& b : balances_)
+      if (b.unmarked && b.among > b.ranks && b.rank == all_rank && b.thread == 0) alone_ns = std::max(alone_ns, saved_ns(b));
+    return static_cast<double>(all_ns) > clearly_more * static_cast<double>(part_ns) && all_ns > 2 * alone_ns;
+  }
+
+  void add(const explain::balance_answer& b) {
+    question q(b);
+    // Of several pieces that take longer in turn the one is named that explains most of the longest waits.
+    const bool several = b.evened_ns > 0 && b.pieces > 1 && !found_.waits.empty();
+    const core::stable_key longest = several ? top_block(found_.waits[0]) : 0;
+    verdict_entry of_longest;
+    if (longest != 0) resolve_.describe(longest, 0, of_longest);
+    const core::stable_key piece = of_longest.kind == "between" ? longest : b.piece;
+    resolve_.describe(piece, 0, q.v);
+    q.v.after = b.after;
+    q.v.before = b.before;
+    q.v.piece = piece;
+    q.v.rank = b.rank;
+    q.v.thread = b.thread;
+    q.whole = b.block == explain::unmarked_key();
+    q.unmarked = q.v.kind == "between";
+    q.divided = q.v.divided = b.among > b.ranks;
+    q.by_item = is_of_items(b);
+    q.by_threads = further_threads(b) != 0 && !base::ranks_are_threads();
+    q.alternates = b.evened_ns > 0;
+    q.saving = base::seconds_of(saved_ns(b));
+    q.again = base::any_of(all, [&q](const verdict_entry& x) { return is_same_code(x, q.v); });
+    if (!is_of_code(q) || !tells_apart(q) || !is_worth_it(q) || idles(q)) return;
+    set_saving(q);
+    q.v.claim = claim_of(q);
+    put(q);
+  }
+
+  static bool is_same_code(const verdict_entry& x, const verdict_entry& v) {
+    const bool part =  // of the code after, or before, the same call
+        ((x.after || v.after) && x.from && v.from && *x.from == *v.from) || ((x.before || v.before) && x.where == v.where);
+    return part || (x.block == v.block && x.where.line == v.where.line) || are_of_one_call(x, v);
+  }
+  bool is_of_code(const question& q) const {
+    if (runs_under_lock(q.b.piece, found_) || (ends_with_tasks_ && is_of_task(q.v))) return false;
+    if (q.unmarked ? q.whole != together_ : q.v.kind != "region") return false;
+    return !q.again || q.divided;
+  }
+  // Finds by how much threads differ and whether they do in turn. False: hardly, or a rule has a better verdict.
+  bool tells_apart(question& q) const {
+    constexpr double least_ratio = 1.05;
+    q.v.ratio = q.divided || q.alternates ? 0 : slow_ratio(q.b);
+    if (q.v.ratio > 0 && q.v.ratio < (is_dealt(q.b, dealt_) ? far_from : least_ratio)) return false;
+    if (rule_replaces(q.b, found_, said_, q.alternates ? q.saving : 0)) return false;
+    // Threads take the work as they come: no thread is slow. Where others wait for it longer than for one slow thread, the slow one
+    // changes, and each wait is shared by all once the work is even.
+    if ((base::ranks_are_threads() || q.b.moves) && !q.divided)
+      q.evened = std::min({run_, base::seconds_of(awaited_ns(q) / q.b.among), base::seconds_of(said_.most_divided_ns)});
+    const bool far = q.evened > (q.whole ? 2 : 1.4) * q.saving;
+    q.in_turn = q.alternates || (base::ranks_are_threads() && (q.b.moves || far));
+    q.ranks_in_turn = !base::ranks_are_threads() && far && !q.alternates;
+    return true;
+  }
+  bool is_worth_it(const question& q) {
+    if (q.saving < base::seconds_of(found_.without_overhead.error_ns) ||
+        (!q.divided && q.saving < rules::processor_noise::least_effect(said_.noise.of(q.b.rank), run_))) {
+      drowned = true;
+      return false;
+    }
+    if (lacks_processor(q)) return false;
+    if (q.ranks_in_turn && rule_replaces(q.b, found_, said_, q.evened)) return false;
+    return (!q.b.after && !q.b.before) || q.alternates || computes_more(q.b, said_);
+  }
+  // Whether what a rank has more of the code is mostly time in which it was ready to run without a processor.
+  bool lacks_processor(const question& q) const {
+    const rules::evaluation::most_code* const most = said_.most_in(q.b.piece);
+    if (most == nullptr || q.divided || q.alternates || base::ranks_are_threads()) return false;
+    return 2 * most->lacking * static_cast<double>(q.b.most_ns) > static_cast<double>(q.b.most_ns - q.b.sum_ns / q.b.among);
+  }
+  // A thread that sleeps and holds up none, perhaps to look now and then whether others are done, has no work to divide.
+  bool idles(const question& q) const {
+    return q.divided && base::ranks_are_threads() && sleeps(q.b) && base::seconds_of(awaited_ns(q)) < q.saving / 4;
+  }
+  bool sleeps(const explain::balance_answer& b) const {
+    const rules::evaluation::most_code* const most = said_.most_in(b.piece);
+    return most != nullptr && most->sleeps;
+  }
+  std::int64_t awaited_ns(const question& q) const { return waited_for(q.b.piece, q.whole, q.by_threads, found_); }
+
+  void set_saving(question& q) const {
+    verdict_entry& v = q.v;
+    const explain::balance_answer& b = q.b;
+    v.saving_seconds = (q.in_turn && !b.moves) || q.ranks_in_turn ? q.evened : q.saving;
+    const bool progress = rules::delays_progress(b.piece, found_);
+    v.predicted = !q.by_item && !q.alternates && !is_dealt(b, dealt_) && !b.bounded && !holds_window(v, found_) &&
+                  !(progress && q.divided) && !sleeps(b) && v.saving_seconds <= q.saving;
+    v.excess_seconds = base::seconds_of(std::min(b.most_ns - b.sum_ns / b.among, said_.most_divided_ns));
+    // Which of several pieces of code get more work is not known: perhaps others than those that hold up messages.
+    const bool by_choice = b.pieces > 1 && !q.divided && 4 * q.saving < 3 * v.excess_seconds;
+    v.at_least = v.predicted && (b.moves || progress || by_choice || takes_locks(found_));
+    if (const rules::evaluation::most_code* const most = said_.most_in(b.piece)) v.asleep = most->asleep;
+  }
+
+  static std::string name_of(const question& q) {
+    const verdict_entry& v = q.v;
+    if (!q.unmarked) {
+      const std::string code = code_text(v.where);
+      return code.empty() ? v.block : base::joined({v.block, " (", code, ")"});
+    }
+    if (q.b.after && v.from)
+      return (v.from->call == "omp parallel" ? "the code in " : "the code after ") + base::brief_call_text(*v.from);
+    if (q.b.before) return "the code before " + base::brief_call_text(v.where);
+    return q.b.pieces > 1 ? "unmarked code, above all " + between_text(v) : "the code " + between_text(v);
+  }
+  static std::string claim_of(const question& q) {
+    const explain::balance_answer& b = q.b;
+    const verdict_entry& v = q.v;
+    const std::string name = name_of(q), thread = base::rank_text(v.rank, v.thread);
+    if (q.by_item)
+      return base::joined({q.divided ? "only " : "", thread, q.divided ? " runs " : " spends most time in ",
+                           q.whole ? "the code " + between_text(v) : name,
+                           q.divided ? ": dividing it between two threads" : ": dividing it among more threads"});
+    if (q.divided) return base::joined({"only ", thread, " runs ", name, ": dividing it among all ", base::rank_nouns()});
+    if (q.in_turn)
+      return base::joined({"now one ", base::rank_noun(), ", now another takes longer in ", name, ": evening that out"});
+    if (q.ranks_in_turn) {
+      const char* const when =
+          b.several || b.slow_ranks > 1 ? " longer now and then in " : " longer at times, others at other times, in ";
+      return base::joined({slow_words(b, "takes", "take"), when, name, ": evening that out"});
+    }
+    if (v.ratio <= 0 || v.ratio >= 20)
+      return base::joined({slow_words(b, "does", "do"), " nearly all of ", name, ": balancing it"});
+    return base::joined({slow_words(b, "takes", "take"), " ", base::fixed(v.ratio, v.ratio < 10 ? 1 : 0),
+                         " times as long as the ", other_threads(b) == 1 ? "other in " : "others in ", name,
+                         q.by_threads ? ": balancing it over all ranks' threads" : ": balancing it"});
+  }
+
+  // Adds the verdict, or its saving to those about the same code, which the compiler has in several places, such as an inlined function.
+  void put(question& q) {
+    verdict_entry& v = q.v;
+    if (!q.again) {
+      if (base::any_of(moving, [&v](const verdict_entry& x) { return x.claim == v.claim; })) return;
+      (q.in_turn && !q.alternates ? moving : all).push_back(std::move(v));
+      return;
+    }
+    for (verdict_entry& x : all) {
+      if (x.claim != v.claim && !are_of_one_call(x, v)) continue;
+      const std::int64_t divided_ns = base::ranks_are_threads() ? said_.most_divided_ns : most_divided_ns(found_, said_);
+      const double most = q.divided ? base::seconds_of(divided_ns) : run_;
+      x.saving_seconds = std::min({run_, most, x.saving_seconds + v.saving_seconds});
+      x.predicted = false;
+    }
+  }
+
+  const explain::outcome& found_;
+  const name_resolver& resolve_;
+  const rules::evaluation& said_;
+  std::int64_t dealt_;
+  double run_;  ///< seconds
+  base::vector<explain::balance_answer> balances_;  ///< largest saving first
+  bool together_, ends_with_tasks_;
+};
+
+}  // namespace detail
+}  // namespace reports
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/report/verdict.hpp
+#ifndef WHYWAIT_REPORT_VERDICT_HPP
+#define WHYWAIT_REPORT_VERDICT_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace reports {
+namespace detail {
+
+/// Largest saving first.
+[[gnu::noinline]] inline void sort_by_saving(base::vector<verdict_entry>& all) {
+  base::small_stable_sort(all,
+                          [](const verdict_entry& a, const verdict_entry& b) { return a.saving_seconds > b.saving_seconds; });
+}
+
+/// Where another order of calls saves most of what can be saved, verdicts about code are mostly about what that order makes late: leaves out
+/// those that would save more than remains, of `most` seconds. `all`: largest saving first.
+inline void leave_out_alternatives(base::vector<verdict_entry>& all, double most) {
+  if (all.empty() || !is_of_order(all[0].problem)) return;
+  constexpr double about = 1.05;
+  double saved = all[0].saving_seconds;
+  std::size_t left = 1;
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (all[i].problem.empty() && saved + all[i].saving_seconds > about * most) continue;
+    saved += all[i].saving_seconds;
+    if (i != left) all[left] = std::move(all[i]);
+    ++left;
+  }
+  all.resize(left);
+}
+
+/// The blocks whose balancing would shorten the run (`balance_verdicts`), and what rules say, largest saving first. If nothing is known
+/// about causes, or only what saves far less, the pattern of the waits whose removal saves most. `dealt`: as in `balances_of`.
+inline base::vector<verdict_entry> verdict_of(const explain::outcome& found, const name_resolver& resolve,
+                                              const rules::evaluation& said, std::int64_t dealt) {
+  balance_verdicts balances(found, resolve, said, dealt);
+  const double run = base::seconds_of(found.total_ns != 0 ? found.total_ns : found.longest_ns);
+  const double error = base::seconds_of(found.without_overhead.error_ns);
+  const double noise = std::max(error, rules::processor_noise::least_effect(said.noise.all_ns, run));
+  const auto add = [&](base::vector<verdict_entry>& to, bool of_pattern, double least, double known) {
+    add_verdicts(to, said.problems, said, found, run, of_pattern, least, known);
+    for (const rules::wait_advice& w : said.waits)
+      add_verdicts(to, w.list, said, found, run, of_pattern, least, known, said.problems);
+  };
+  add(balances.all, false, error, 0);
+  sort_by_saving(balances.all);
+  base::vector<verdict_entry> kept;
+  for (verdict_entry& v : balances.all) {
+    const auto same_cause = [&v](const verdict_entry& x) { return !v.root.empty() && x.root == v.root; };
+    if (!base::any_of(kept, same_cause)) kept.push_back(std::move(v));  // the same cause may have one that saves more
+  }
+  if (kept.size() > most_verdicts) kept.resize(most_verdicts);
+  // Patterns, and what moves from thread to thread, where nothing is known that saves a large part of it. Those that are kept cover others.
+  const std::size_t causes = kept.size();
+  const double known = causes == 0 ? 0 : kept[0].saving_seconds;
+  if (!balances.drowned && static_cast<double>(found.waiting_ns) >= least_waiting * static_cast<double>(found.location_ns))
+    add(kept, true, noise, known);
+  double most = 0;
+  for (std::size_t i = causes; i < kept.size(); ++i) most = std::max(most, kept[i].saving_seconds);
+  std::size_t further = causes;  // of nearly the same saving: ranks wait longest for it
+  while (further != kept.size() && 1.05 * kept[further].saving_seconds < most) ++further;
+  if (further == kept.size()) {
+    if (causes == 0) return std::move(balances.moving);
+    if (!balances.moving.empty() && balances.moving[0].saving_seconds >= far_more * known)
+      kept.push_back(std::move(balances.moving[0]));
+  }
+  if (further != kept.size()) {
+    const std::size_t last = std::min(causes, most_verdicts - 1);
+    if (further != last) kept[last] = std::move(kept[further]);
+    kept.resize(last + 1);
+    sort_by_saving(kept);
+  }
+  leave_out_alternatives(kept, (1 - found.efficiency.parallel) * run);
+  return kept;
+}
+
+}  // namespace detail
+}  // namespace reports
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/report/assemble.hpp
 #ifndef WHYWAIT_REPORT_ASSEMBLE_HPP
 #define WHYWAIT_REPORT_ASSEMBLE_HPP
@@ -64600,7 +64799,10 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
   out.verdict = detail::verdict_of(found, resolve, said, out.run.first_comers);
   out.problems = detail::advice_of(said.problems);
   std::string numbered = numbered_regions(out.waits);
-  if (!numbered.empty()) out.run.warnings.push_back(std::move(numbered));
+  if (!numbered.empty()) {
+    out.run.warnings.push_back(std::move(numbered));
+    out.run.warnings.front().swap(out.run.warnings.back());  // the verdict may rest on it
+  }
   out.run.undescribed_seconds = base::seconds_of(undescribed_ns);
   out.run.unexplained_seconds = base::seconds_of(remainder_ns + std::max<std::int64_t>(unlisted_ns, 0));
   return out;

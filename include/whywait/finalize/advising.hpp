@@ -81,9 +81,13 @@ inline rules::evaluation advise(const char* wanted, const explain::outcome& foun
                                                     for (std::size_t i = 0; i < all.events.size(); ++i)
                                                       rules::add_own_events(all.events[i], all.ranks[i], store);
                                                   });
+    const core::code_counts& counted = all.code.whole.counts;
+    const bool sleeps = 2 * counted[core::code_count::ran_ns] < counted[core::code_count::read_ns];
+    evaluated.processors = sleeps ? 0 : sharing.processors;
     const std::int64_t mean_ns = all.code.whole.ns / std::max<std::int64_t>({1, facts.ranks, all.code.whole.ranks});
     for (const rules::code_use& u : all.code.blocks)
-      evaluated.code.push_back({u.block, u.most_rank, u.most_thread, u.most_whole_ns - mean_ns, u.asleep(), u.sleeps()});
+      evaluated.code.push_back(
+          {u.block, u.most_rank, u.most_thread, u.most_whole_ns - mean_ns, u.asleep(), u.sleeps(), u.lacking()});
     const base::vector<rules::diagnostic>& errors = known.log.list();
     for (const rules::diagnostic& error : errors) detail::print_lines(error.text());
     for (const std::string& message : evaluated.messages) detail::print_lines(message);

@@ -14,6 +14,7 @@
 #include <whywait/report/name_resolver.hpp>
 #include <whywait/report/numbered_regions.hpp>
 #include <whywait/report/picture_rows.hpp>
+#include <whywait/report/verdict.hpp>
 #include <whywait/rules/finding.hpp>
 
 #include <algorithm>
@@ -141,7 +142,10 @@ inline result assemble(const explain::outcome& found, const base::names& known, 
   out.verdict = detail::verdict_of(found, resolve, said, out.run.first_comers);
   out.problems = detail::advice_of(said.problems);
   std::string numbered = numbered_regions(out.waits);
-  if (!numbered.empty()) out.run.warnings.push_back(std::move(numbered));
+  if (!numbered.empty()) {
+    out.run.warnings.push_back(std::move(numbered));
+    out.run.warnings.front().swap(out.run.warnings.back());  // the verdict may rest on it
+  }
   out.run.undescribed_seconds = base::seconds_of(undescribed_ns);
   out.run.unexplained_seconds = base::seconds_of(remainder_ns + std::max<std::int64_t>(unlisted_ns, 0));
   return out;

@@ -15,7 +15,7 @@
 #include <whywait/report/run_origin.hpp>
 #include <whywait/report/section.hpp>
 #include <whywait/report/thread_end.hpp>
-#include <whywait/report/verdict.hpp>
+#include <whywait/report/verdict_entry.hpp>
 #include <whywait/whatif/answer.hpp>
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 #include <whywait/report/model.hpp>
 #include <whywait/report/printing.hpp>
 #include <whywait/report/trust.hpp>
-#include <whywait/report/verdict.hpp>
+#include <whywait/report/verdict_entry.hpp>
 #include <whywait/report/words.hpp>
 
 #include <algorithm>
@@ -255,7 +255,9 @@ class short_writer {
     std::string saving;
     if (a.saving_seconds > 0)
       saving = base::joined({" (saves ", saving_bound_words(r_, a), " ", base::duration(a.saving_seconds, 2), ")"});
-    add(out, "try: " + base::printable(a.text) + saving, "    ", "", 5, most_of_advice(), saving);
+    const bool whole = most_of_advice() == unlimited;
+    const std::string text = "try: " + base::printable(a.text);
+    add(out, with_saving(text, saving, whole), "    ", "", 5, most_of_advice(), whole ? std::string() : saving);
   }
 
   static std::int64_t count(std::size_t n) noexcept { return static_cast<std::int64_t>(n); }
@@ -273,6 +275,8 @@ class short_writer {
     std::string rest = quality();
     if (kinds > most_findings && !quiet)
       rest += "; " + base::counted(count(kinds), "kind of wait", "kinds of waits") + " in all";
+    if (r_.verdict.size() > most_verdicts())
+      rest += "; " + base::counted(count(r_.verdict.size() - most_verdicts()), "more verdict");
     if (answers > most_answers()) rest += "; " + base::counted(count(answers - most_answers()), "more answer");
     if (!quiet || !r_.profile.regions.empty() || tight_ != 0) rest += "; more: WHYWAIT_REPORT=full";
     add(out, rest, "  ", o_.faint(), 2, unlimited);  // at most five lines; the last names the full report

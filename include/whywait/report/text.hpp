@@ -181,12 +181,12 @@ class text_writer {
 
   void advice(const advice_entry& a, const base::duration_scale& scale) {
     if (a.text.empty()) return;
-    paragraph("try: " + base::printable(a.text) + (a.saving_seconds > 0 ? saving_words(a, scale) : std::string()), margin(),
-              o_.green(), 5);
+    const std::string saving = a.saving_seconds > 0 ? saving_words(a, scale) : std::string();
+    paragraph("try: " + with_saving(base::printable(a.text), saving), margin(), o_.green(), 5);
   }
 
   std::string saving_words(const advice_entry& a, const base::duration_scale& scale) const {
-    return base::joined({"  (saves ", saving_bound_words(r_, a), " ", scale_or_own(scale, a.saving_seconds), ")"});
+    return base::joined({" (saves ", saving_bound_words(r_, a), " ", scale_or_own(scale, a.saving_seconds), ")"});
   }
 
   /// Problems that belong to no single wait.

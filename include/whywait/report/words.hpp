@@ -62,6 +62,13 @@ inline std::string progress_words(const explain::progress_fact& p) {
          base::counted(p.calls, "call") + ")";
 }
 
+/// Advice with what it saves behind its first remedy: "call MPI_Send earlier (saves at most 2 s); or give rank 1 other work". Not `whole`:
+/// at its end, where it remains if the text is shortened.
+[[gnu::noinline]] inline std::string with_saving(std::string text, const std::string& saving, bool whole = true) {
+  text.insert(whole ? std::min({text.find("; or "), text.find("; if "), text.size()}) : text.size(), saving);
+  return text;
+}
+
 /// A quality in words; empty for "exact".
 inline std::string quality_words(const std::string& quality) {
   if (quality == "bounded") return "approximate: only a bound is known for a part of it";
@@ -72,10 +79,10 @@ inline std::string quality_words(const std::string& quality) {
 
 /// The ranks of a list and their text (base::rank_list).
 struct rank_words {
-  std::string text;                 ///< "rank 0", "ranks 1-3", "12 ranks", "rank 0 thread 2"
+  std::string text;  ///< "rank 0", "ranks 1-3", "12 ranks", "rank 0 thread 2"
   base::pod_vector<std::int32_t> ranks;  ///< sorted, each once
-  bool others = false;              ///< the list was truncated
-  std::int32_t threads = 0;         ///< not 0: further threads of ranks are among them
+  bool others = false;  ///< the list was truncated
+  std::int32_t threads = 0;  ///< not 0: further threads of ranks are among them
 };
 
 inline rank_words words_for(const base::vector<location_seconds>& list, std::size_t first = 0,

@@ -113,6 +113,8 @@ struct evaluation {
   base::vector<std::string> messages;  ///< run-time errors of rules, ready to print
   processor_noise noise;
   std::int64_t most_divided_ns = INT64_MAX;  ///< program_facts::most_divided_ns
+  std::int64_t processors =
+      0;  ///< of the machine with the most ranks for each, or that threads may use; 0: not known, or code sleeps
   /// The thread with the most time in a block.
   struct most_code {
     core::stable_key block;
@@ -121,6 +123,7 @@ struct evaluation {
     std::int64_t above_mean_ns;  ///< its time in all code, above the mean of all ranks
     double asleep;  ///< code_use::asleep
     bool sleeps;  ///< code_use::sleeps
+    double lacking;  ///< code_use::lacking
   };
   base::pod_vector<most_code> code;  ///< sorted by block
 

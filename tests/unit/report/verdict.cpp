@@ -260,9 +260,17 @@ TEST_CASE("progress is another remedy than dividing the code that delays it") {
   REQUIRE(verdicts(2.0, "wait_for_progress").size() == 2);
   CHECK(verdicts(2.0, "wait_for_progress")[0].problem == "wait_for_progress");
   CHECK(verdicts(1.9, "wait_for_progress").size() == 1);
-  CHECK(verdicts(2.0, "late_receiver").size() == 1);
+  CHECK(verdicts(2.0, "wait_at_nxn").size() == 1);
   CHECK(verdicts(2.1, "late_sender").size() == 1);
   CHECK(verdicts(2.3, "late_sender").size() == 2);
+  CHECK(verdicts(2.1, "late_receiver").size() == 1);
+  CHECK(verdicts(2.3, "late_receiver").size() == 2);
+  // Once the order is changed, no more can be saved than what remains.
+  found.efficiency.parallel = 0.6;
+  CHECK(verdicts(2.4, "late_receiver").size() == 2);
+  found.efficiency.parallel = 0.7;
+  REQUIRE(verdicts(2.4, "late_receiver").size() == 1);
+  CHECK(verdicts(2.4, "late_receiver")[0].problem == "late_receiver");
 }
 
 TEST_CASE("a verdict needs 2 % of the run and 5 % more than the others") {
@@ -355,6 +363,28 @@ TEST_CASE("code whose results other threads wait for one by one is divided among
         "of 10 s");
 }
 
+TEST_CASE("where as many threads as processors make single results, more threads make no more of them") {
+  const whywait::base::rank_noun_scope threads(true);
+  const auto claim = [](double sum, std::int64_t processors) {
+    explain::explanation waits = late_sender();
+    waits.why = explain::pattern::condition_variable;
+    explain::outcome found = outcome({waits}, 8, 10 * second);
+    found.total_ns = 10 * second;
+    found.balances = {balance_of(compute, 3, 2, 3, sum, 0.5)};
+    found.balances[0].unmarked = true;
+    rules::evaluation said;
+    said.processors = processors;
+    reports::run_facts run = facts();
+    run.seconds = 10;
+    run.threads_only = true;
+    return first_sentence(reports::assemble(found, names(), run, said));
+  };
+  CHECK(claim(5.9, 2).empty());  // even
+  CHECK(claim(5.5, 2).find("spends most time") == std::string::npos);
+  CHECK(claim(5.5, 3).find("thread 3 spends most time in compute_interior (halo.cpp:88): dividing it among more threads") == 0);
+  CHECK(claim(4, 2).find("thread 3 spends most time in ") == 0);
+}
+
 TEST_CASE("a thread that sleeps while the others go on has no work to divide") {
   const whywait::base::rank_noun_scope threads(true);
   const auto verdicts = [](bool sleeps, bool awaited) {
@@ -366,7 +396,7 @@ TEST_CASE("a thread that sleeps while the others go on has no work to divide") {
     found.balances = {balance_of(compute, 3, 1, 6, 6, 1.0)};
     found.balances[0].among = 8;
     rules::evaluation said;
-    said.code = {{compute, 3, 0, 5 * second, sleeps ? 0.99 : 0, sleeps}};
+    said.code = {{compute, 3, 0, 5 * second, sleeps ? 0.99 : 0, sleeps, 0}};
     reports::run_facts run = facts();
     run.seconds = 10;
     run.threads_only = true;
@@ -509,7 +539,7 @@ TEST_CASE("where ranks wait for progress, or sleep in the code, the clocks only 
     found.balances = {balance_of(compute, 3, among == 8 ? 8 : 1, 6, among == 8 ? 20 : 6, 1.5)};
     found.balances[0].among = 8;
     rules::evaluation said;
-    said.code = {{compute + 1, 2, 0, 0, 0.9, true}, {compute, 3, 0, 5 * second, asleep, sleeps}};
+    said.code = {{compute + 1, 2, 0, 0, 0.9, true, 0}, {compute, 3, 0, 5 * second, asleep, sleeps, 0}};
     reports::run_facts run = facts();
     run.seconds = 10;
     return first_sentence(reports::assemble(found, names(), run, said));
@@ -528,6 +558,21 @@ TEST_CASE("where ranks wait for progress, or sleep in the code, the clocks only 
       "spent asleep or blocked"));
   CHECK(ends(sentence_with(explain::pattern::wait_for_progress, 8, false, 0), " by at least 1.5 s of 10 s"));
   CHECK(ends(sentence_with(explain::pattern::wait_for_progress, 1, false, 0), " by up to 1.5 s of 10 s"));
+}
+
+TEST_CASE("code that takes longer for want of a processor is not uneven") {
+  const auto claim = [](double lacking) {
+    explain::outcome found = outcome({late_sender()}, 8, 10 * second);
+    found.total_ns = 10 * second;
+    found.balances = {balance_of(compute, 3, 8, 6, 20, 1.5)};  // 3.5 s above the mean
+    rules::evaluation said;
+    said.code = {{compute, 3, 0, 5 * second, 0, false, lacking}};
+    reports::run_facts run = facts();
+    run.seconds = 10;
+    return first_sentence(reports::assemble(found, names(), run, said));
+  };
+  CHECK(claim(0.28).find("rank 3 takes") == 0);
+  CHECK(claim(0.3).find("rank 3 takes") == std::string::npos);
 }
 
 TEST_CASE("what the clocks predict beside time that is not understood is a lower bound") {
@@ -808,7 +853,7 @@ TEST_CASE("code after a call that one rank alone passes is no verdict if the ran
   rules::evaluation said;
   for (const double above : {2.7, 2.5}) {
     said.code.clear();
-    said.code.push_back({compute, 3, 0, static_cast<std::int64_t>(above * second), 0, false});
+    said.code.push_back({compute, 3, 0, static_cast<std::int64_t>(above * second), 0, false, 0});
     CHECK(with({b}, said).verdict.size() == (above > 2.6 ? 1 : 0));
   }
   b.after = false;
