@@ -45652,14 +45652,19 @@ declare problem for future parameters (
   saving = if(w.most_divided > 0 s, min(w.avoidable, w.most_divided), w.avoidable) );
 
 # If most of the wait is inherited, the joined thread waited itself: advice for that wait shortens this one. Of few threads hardly more
-# than one is awaited at a time, and the waiting one has as much to do itself: both may run at once.
+# than one is awaited at a time, and the waiting one has as much to do itself: both may run at once. Where that saves less than a quarter
+# of the wait, because the processors are busy, the work is divided already. Threads that live for less than 0.2 ms hardly live longer than
+# it takes to start them.
 declare composite event join member ( wait as w ) when w.pattern = 'join' and 2 * w.top_inherited <= w.top_duration
-  parameters ( all = if(starts_with(w.code_thread, 'thread'), max(w.threads, w.ranks), w.threads) );
+  parameters ( all = if(starts_with(w.code_thread, 'thread'), max(w.threads, w.ranks), w.threads),
+               short = w.mean < 200 us,
+               busy = short or (w.most_divided > 0 s and 4 * w.most_divided * max(1, w.waiting_ranks_count) < w.duration) );
 declare problem for join parameters (
   name = "join",
   description = "{w.waiting_ranks} waited in {w.operation} for the end of {w.late_others}.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: dividing it among the threads, or working meanwhile,", ": working meanwhile"),
-  advice = if(w.blocks_count > 0, "let {w.waiting_ranks} do other work, or a part of {w.blocks},", "let {w.waiting_ranks} also work")
+  verdict = if(busy, "", "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: dividing it among the threads, or working meanwhile,", ": working meanwhile")),
+  advice = if(short, "start threads once and hand work to them, instead of starting them for each piece of work; or ", "")
+           + if(w.blocks_count > 0, "let {w.waiting_ranks} do other work, or a part of {w.blocks},", "let {w.waiting_ranks} also work")
            + " before waiting, or divide it among more threads",
   duration = w.duration,
   saving = min(if(w.most_divided > 0 s, w.most_divided, w.avoidable), if(all > 3, max(w.avoidable * (1 - 1 / all), w.balanced), w.avoidable)) );
@@ -47438,7 +47443,7 @@ namespace detail {
 /// functions of a type, internal procedures of Fortran, and where clang was the compiler, functions in namespaces.
 class inlined_calls {
  public:
-  static constexpr std::size_t most = 8;
+  static constexpr std::size_t most = 16;  ///< std::async has ten
   struct call {
     const char* file;  ///< belongs to the session of libdw, as `function` does
     int line;
@@ -67446,6 +67451,14 @@ inline reports::unrecorded_threads unrecorded_threads_of(core::registry& registr
   return out;
 }
 
+/// Leaves out what the kernel takes to start and to end threads that were recorded, which is not in their own processor time.
+inline void leave_out_starts(reports::unrecorded_threads& others, std::int64_t threads) noexcept {
+  constexpr double each = 20e-6;  // seconds; measured: 8 us
+  const double rest = std::max(0.0, others.seconds - each * static_cast<double>(threads));
+  if (others.seconds > 0) others.share *= rest / others.seconds;
+  others.seconds = rest;
+}
+
 /// What another division of the same work saves at most: no run is shorter than the time in which its threads did not wait, on all of
 /// them, nor than its processor time on all processors, nor than the time in which all of these were busy, also with other programs.
 inline std::int64_t most_divided_ns(const explain::outcome& found, const processor_time& used) noexcept {
@@ -67551,7 +67564,10 @@ inline void bound_balances(explain::outcome& found, const processor_time& used, 
       b.bounded = true;
       continue;
     }
-    const std::int64_t least_ns = std::min(b.among > b.ranks ? divided_ns : most_ns, most_balanced_ns(b, own, worth_ns));
+    std::int64_t least_ns = std::min(b.among > b.ranks ? divided_ns : most_ns, most_balanced_ns(b, own, worth_ns));
+    // Evened out over more threads than processors, these take turns, if they live at the same time and do not sleep.
+    if (!come_and_go && b.among <= b.ranks && parts < b.ranks && b.sum_ns > 0)
+      least_ns = std::min(least_ns, std::max<std::int64_t>(0, b.most_ns - std::min(b.sum_ns, used.ns) / parts));
     if (b.saving_ns <= least_ns) continue;
     b.saving_ns = least_ns;
     b.bounded = !b.moves;  // of what moves it is the least in any case
@@ -67730,6 +67746,15 @@ class thread_time {
     sites_.fold();
     sites_.keep_most();
   }
+  std::int64_t of(std::int32_t thread) const noexcept {
+    const auto t = static_cast<std::size_t>(thread);
+    return thread >= 0 && t < by_thread_.size() ? by_thread_[t] : 0;
+  }
+  std::int64_t of_all() const noexcept {
+    std::int64_t sum = 0;
+    for (const std::int64_t ns : by_thread_) sum += ns;
+    return sum;
+  }
   void add_keys(base::vector<core::stable_key>& to) const {
     for (const finalize::site_times::entry& e : sites_.entries()) to.push_back(e.key);
   }
@@ -67748,6 +67773,13 @@ class thread_time {
   base::pod_vector<std::int64_t> by_thread_;
   finalize::site_times sites_;
 };
+
+/// Takes time in calls that only sleep or yield the processor out of what code spent in the kernel: no program is slow because of it.
+inline void leave_out_sleep(rules::code_use& whole, const thread_time& asleep) noexcept {
+  const auto less = [](std::int64_t& from, std::int64_t ns) { from = std::max<std::int64_t>(0, from - ns); };
+  less(whole.counts[core::code_count::system_ns], asleep.of_all());
+  less(whole.most_counts[core::code_count::system_ns], asleep.of(whole.most_rank));
+}
 
 /// Time in calls that only sleep or yield the processor (interposed_outside.hpp).
 inline thread_time time_asleep(const finalize::process_records& all) {
@@ -67923,6 +67955,9 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   if (records.all.book != nullptr) condition_barriers(records.all.history, *records.all.book, names_here);
   const base::vector<core::rank_history> histories = explain::threads_as_ranks(records.all.history);
   facts.ranks = static_cast<std::int64_t>(histories.size());
+  std::int64_t started = 0;
+  for (const core::rank_history& h : histories) started += threads_of(h);
+  leave_out_starts(facts.unrecorded, started);
   explain::options settings;
   settings.clocks = &clocks::virtual_clocks;
   settings.functions = &names_here;
@@ -67957,6 +67992,7 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   const reports::processor_sharing sharing = sharing_of(threads_own.code.whole, used, threads_at_once(histories));
   contributions.code = std::move(threads_own.code);
   const thread_time asleep = time_asleep(records.all);
+  leave_out_sleep(contributions.code.whole, asleep);
   const time_without_cause without_cause = time_without_cause_of(records.all.history, records.all.end_ticks);
   base::vector<core::stable_key> keys = keys_to_name(found, finalize::keys_of(contributions));
   asleep.add_keys(keys);

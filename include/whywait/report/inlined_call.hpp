@@ -26,7 +26,7 @@ namespace detail {
 /// functions of a type, internal procedures of Fortran, and where clang was the compiler, functions in namespaces.
 class inlined_calls {
  public:
-  static constexpr std::size_t most = 8;
+  static constexpr std::size_t most = 16;  ///< std::async has ten
   struct call {
     const char* file;  ///< belongs to the session of libdw, as `function` does
     int line;

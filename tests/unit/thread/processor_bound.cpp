@@ -37,6 +37,18 @@ TEST_CASE("a smaller answer about balancing remains a prediction") {
   CHECK_FALSE(found.balances[0].bounded);
 }
 
+TEST_CASE("starting many threads is no work of threads that were not recorded") {
+  whywait::reports::unrecorded_threads others;
+  others.seconds = 0.05;
+  others.share = 0.2;
+  whywait::threads::leave_out_starts(others, 500);
+  CHECK(others.seconds == doctest::Approx(0.04));
+  CHECK(others.share == doctest::Approx(0.16));
+  whywait::threads::leave_out_starts(others, 3000);
+  CHECK(others.seconds == 0);
+  CHECK(others.share == 0);
+}
+
 TEST_CASE("busy processors leave nothing to save by balancing") {
   whywait::explain::outcome found = balanced(90);
   bound_balances(found, {1300, 2});
@@ -102,6 +114,23 @@ TEST_CASE("balancing a block saves what its slowest thread ran above the mean, n
   CHECK(saved(1, false, 300) == 240);  // its own delay of 60 ns may have made a part
   CHECK(saved(2, true, 300) == 165);  // the mean delay of 135 ns may have made it
   CHECK(saved(2, true, 100) == 0);
+}
+
+TEST_CASE("evened out over more threads than processors, code is as long as on all processors") {
+  const auto saved = [](std::int64_t processors, std::int64_t used_ns) {
+    whywait::explain::outcome found = balanced(100);
+    whywait::explain::balance_answer& b = found.balances[0];
+    b.among = b.ranks = 3;
+    b.most_ns = 280;
+    b.sum_ns = 540;  // two workers, and one that hardly runs it
+    bound_balances(found, {used_ns, processors});
+    return b.saving_ns;
+  };
+  CHECK(saved(2, 540) == 10);
+  CHECK(saved(2, 450) == 55);
+  CHECK(saved(2, 300) == 100);  // they slept
+  CHECK(saved(3, 540) == 100);
+  CHECK(saved(0, 540) == 100);
 }
 
 TEST_CASE("of the excess of joined code the part that the most uneven piece ran itself counts") {

@@ -212,14 +212,19 @@ declare problem for future parameters (
   saving = if(w.most_divided > 0 s, min(w.avoidable, w.most_divided), w.avoidable) );
 
 # If most of the wait is inherited, the joined thread waited itself: advice for that wait shortens this one. Of few threads hardly more
-# than one is awaited at a time, and the waiting one has as much to do itself: both may run at once.
+# than one is awaited at a time, and the waiting one has as much to do itself: both may run at once. Where that saves less than a quarter
+# of the wait, because the processors are busy, the work is divided already. Threads that live for less than 0.2 ms hardly live longer than
+# it takes to start them.
 declare composite event join member ( wait as w ) when w.pattern = 'join' and 2 * w.top_inherited <= w.top_duration
-  parameters ( all = if(starts_with(w.code_thread, 'thread'), max(w.threads, w.ranks), w.threads) );
+  parameters ( all = if(starts_with(w.code_thread, 'thread'), max(w.threads, w.ranks), w.threads),
+               short = w.mean < 200 us,
+               busy = short or (w.most_divided > 0 s and 4 * w.most_divided * max(1, w.waiting_ranks_count) < w.duration) );
 declare problem for join parameters (
   name = "join",
   description = "{w.waiting_ranks} waited in {w.operation} for the end of {w.late_others}.",
-  verdict = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: dividing it among the threads, or working meanwhile,", ": working meanwhile"),
-  advice = if(w.blocks_count > 0, "let {w.waiting_ranks} do other work, or a part of {w.blocks},", "let {w.waiting_ranks} also work")
+  verdict = if(busy, "", "{w.waiting_ranks} waited in {w.operation} for {w.late_others}" + if(w.blocks_count > 0, " because of {w.blocks}: dividing it among the threads, or working meanwhile,", ": working meanwhile")),
+  advice = if(short, "start threads once and hand work to them, instead of starting them for each piece of work; or ", "")
+           + if(w.blocks_count > 0, "let {w.waiting_ranks} do other work, or a part of {w.blocks},", "let {w.waiting_ranks} also work")
            + " before waiting, or divide it among more threads",
   duration = w.duration,
   saving = min(if(w.most_divided > 0 s, w.most_divided, w.avoidable), if(all > 3, max(w.avoidable * (1 - 1 / all), w.balanced), w.avoidable)) );

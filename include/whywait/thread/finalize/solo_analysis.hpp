@@ -158,6 +158,9 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   if (records.all.book != nullptr) condition_barriers(records.all.history, *records.all.book, names_here);
   const base::vector<core::rank_history> histories = explain::threads_as_ranks(records.all.history);
   facts.ranks = static_cast<std::int64_t>(histories.size());
+  std::int64_t started = 0;
+  for (const core::rank_history& h : histories) started += threads_of(h);
+  leave_out_starts(facts.unrecorded, started);
   explain::options settings;
   settings.clocks = &clocks::virtual_clocks;
   settings.functions = &names_here;
@@ -192,6 +195,7 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   const reports::processor_sharing sharing = sharing_of(threads_own.code.whole, used, threads_at_once(histories));
   contributions.code = std::move(threads_own.code);
   const thread_time asleep = time_asleep(records.all);
+  leave_out_sleep(contributions.code.whole, asleep);
   const time_without_cause without_cause = time_without_cause_of(records.all.history, records.all.end_ticks);
   base::vector<core::stable_key> keys = keys_to_name(found, finalize::keys_of(contributions));
   asleep.add_keys(keys);

@@ -4,13 +4,16 @@
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/core/code_count.hpp>
 #include <whywait/core/mpi_calls.hpp>
 #include <whywait/core/rank_history.hpp>
 #include <whywait/core/sync_record.hpp>
 #include <whywait/core/thread_record.hpp>
 #include <whywait/finalize/process_records.hpp>
 #include <whywait/finalize/site_times.hpp>
+#include <whywait/rules/own_code.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -34,6 +37,15 @@ class thread_time {
     sites_.fold();
     sites_.keep_most();
   }
+  std::int64_t of(std::int32_t thread) const noexcept {
+    const auto t = static_cast<std::size_t>(thread);
+    return thread >= 0 && t < by_thread_.size() ? by_thread_[t] : 0;
+  }
+  std::int64_t of_all() const noexcept {
+    std::int64_t sum = 0;
+    for (const std::int64_t ns : by_thread_) sum += ns;
+    return sum;
+  }
   void add_keys(base::vector<core::stable_key>& to) const {
     for (const finalize::site_times::entry& e : sites_.entries()) to.push_back(e.key);
   }
@@ -52,6 +64,13 @@ class thread_time {
   base::pod_vector<std::int64_t> by_thread_;
   finalize::site_times sites_;
 };
+
+/// Takes time in calls that only sleep or yield the processor out of what code spent in the kernel: no program is slow because of it.
+inline void leave_out_sleep(rules::code_use& whole, const thread_time& asleep) noexcept {
+  const auto less = [](std::int64_t& from, std::int64_t ns) { from = std::max<std::int64_t>(0, from - ns); };
+  less(whole.counts[core::code_count::system_ns], asleep.of_all());
+  less(whole.most_counts[core::code_count::system_ns], asleep.of(whole.most_rank));
+}
 
 /// Time in calls that only sleep or yield the processor (interposed_outside.hpp).
 inline thread_time time_asleep(const finalize::process_records& all) {
