@@ -86,7 +86,7 @@ def check_contents(root):
     table = SETTING.findall(re.sub(r'"\s*\n\s*"', "", read("include/whywait/core/setting_table.hpp")))
     rows = re.findall(r"^\| `(WHYWAIT_\w+)` \| ([^|]*?) ?\| ([^|]*?) ?\|", read("docs/reference/settings.md"), re.M)
     listed = [(name, values, fallback.strip().strip("`")) for name, values, fallback in rows
-              if not name.startswith(("WHYWAIT_MPI", "WHYWAIT_INSTALL", "WHYWAIT_OTF2", "WHYWAIT_TOOLS", "WHYWAIT_DEV", "WHYWAIT_SANITIZE", "WHYWAIT_TEST",
+              if not name.startswith(("WHYWAIT_MPI", "WHYWAIT_INSTALL", "WHYWAIT_OTF2", "WHYWAIT_PRELOAD", "WHYWAIT_TOOLS", "WHYWAIT_DEV", "WHYWAIT_SANITIZE", "WHYWAIT_TEST",
                                       "WHYWAIT_DISABLE", "WHYWAIT_NO_COVERAGE", "WHYWAIT_OBSERVED"))]
     if not table or listed != table:
         failures.append(f"docs/reference/settings.md: lists {listed}, the table has {table}")
@@ -105,6 +105,14 @@ def check_contents(root):
     documented = {int(n) for n in re.findall(r"^\| X(\d+) \|", errors, re.M)}
     if used != documented:
         failures.append(f"docs/reference/errors.md: X has {sorted(documented)}, the sources {sorted(used)}")
+
+    # each fact of a wait is described; of calls once, with `_call`, `_region` and `_site`
+    facts = re.search(r'\{"wait",(.*?)(?:true|false)\}', read("include/whywait/rules/fact_types.hpp"), re.S).group(1)
+    names = set(re.findall(r"\w+", re.sub(r"\w+:", "", facts)))
+    described = set(re.findall(r"`(\w+)`", read("docs/reference/rules.md").partition("### Facts of a wait")[2]))
+    for name in sorted(names - described):
+        if not name.startswith(("operation_", "cause_")):
+            failures.append(f"docs/reference/rules.md: does not describe the fact {name} of a wait")
 
     # the messages that troubleshooting quotes are those of the sources
     page = read("docs/troubleshooting.md")
