@@ -150,7 +150,7 @@ constexpr version_number version() noexcept { return {WHYWAIT_VERSION_MAJOR, WHY
 // First in what implements whywait in a program: one message where exceptions are off, and the end.
 #if !defined(__cpp_exceptions) && !defined(WHYWAIT_DISABLE)
 #error \
-    "the implementation of whywait needs exceptions: compile it in a file of its own (whywait_observe), or this one with -fexceptions"
+    "this header of whywait needs exceptions: compile the file that includes it with -fexceptions, or include it in a file of its own"
 #include <exceptions>
 #endif
 
@@ -1912,10 +1912,11 @@ namespace detail {
   use(setting{"WHYWAIT_REPORT", "short, full or none", "short", "length of the text report on standard error"});
   use(setting{"WHYWAIT_OUTPUT", "prefix of a path, with %p, %j, %t and %h", "",
               "write the report to prefix.json, prefix.txt and prefix.html"});
-  use(setting{"WHYWAIT_FAIL", "conditions, for example efficiency<0.8; waiting>10%", "", "end with status 3 if one holds"});
-  use(setting{"WHYWAIT_MEMORY", "bytes from 64K on, for example 64M", "64M", "most memory for the records of a rank"});
-  use(setting{"WHYWAIT_PAUSES", "percent of the program's time, for example 50%", "",
-              "most time of all pauses between epochs; parts of the run are then only counted"});
+  use(setting{"WHYWAIT_FAIL", "conditions, for example efficiency<0.8; waiting>10%", "",
+              "end with status 3 if one of them holds"});
+  use(setting{"WHYWAIT_MEMORY", "bytes from 64K on, for example 64M", "64M", "maximum memory for the records of a rank"});
+  use(setting{"WHYWAIT_PAUSES", "a percentage of the program's time above 0, for example 50%", "",
+              "maximum time of all pauses between epochs; parts of the run are then only counted"});
   use(setting{"WHYWAIT_WHATIF", "questions, for example block compute x2; balance", "", "predict the changed run"});
   use(setting{"WHYWAIT_RULES", "files separated by ':', or list", "", "add rules; list: print the active problems"});
   use(setting{"WHYWAIT_CRASH", "folder", "", "keep records there if the process is killed"});
@@ -16015,7 +16016,8 @@ inline void join_job(state& process) noexcept {
   const char* const unknown = process.rank == 0 && output != nullptr ? core::expand_output(output, process.output) : nullptr;
   if (unknown != nullptr)
     core::warn("WHYWAIT_OUTPUT=", output,
-               " has an unknown sequence, which is kept; known are %p (process), %j (job), %t (time), %h (host) and %%");
+               " contains a sequence that is not known and is left as it is; known are %p (process), %j (job), %t (time), %h "
+               "(host) and %%");
   // One broadcast for both.
   unsigned char shared[sizeof job + sizeof process.output];
   memcpy(shared, &job, sizeof job);
@@ -36980,9 +36982,9 @@ inline std::string text_of(const base::vector<thread_end>& threads) {
     if (t.thread != 0) out += " thread " + std::to_string(t.thread);
     out += base::joined({": ", t.end, ", last seen after ", base::duration(t.seconds)});
     if (t.inside) {
-      out += base::joined({", since ", base::duration(t.since_seconds)});
-      if (t.open_seconds() > 0) out += base::joined({" (for ", base::duration(t.open_seconds()), ")"});
-      out += " in " + call_text(t.call);
+      out += ", in " + call_text(t.call);
+      if (t.open_seconds() > 0) out += " for " + base::duration(t.open_seconds());
+      out += base::joined({" (entered after ", base::duration(t.since_seconds), ")"});
       if (!t.whom.empty()) out += " " + t.whom;
     }
     out += "\n";
@@ -41227,8 +41229,15 @@ inline void add_run_row(event_store& store, const explain::outcome& found, std::
   const auto each = [&whole](core::code_count what) {
     return whole.ranks > 1 ? (whole.counts[what] - whole.most_counts[what]) / (whole.ranks - 1) : whole.counts[what];
   };
-  const std::int64_t faults = each(core::code_count::faults);
-  run.time("kernel_duration", std::min(each(core::code_count::system_ns), found.longest_ns)).set("faults", faults);
+  // What was not read is like the rest, if that is at least half of the code.
+  const std::int64_t read_ns = each(core::code_count::read_ns);
+  const std::int64_t code_ns = whole.ranks > 1 ? (whole.ns - whole.most_ns) / (whole.ranks - 1) : whole.ns;
+  const double up = read_ns > 0 && read_ns < code_ns && 2 * read_ns >= code_ns
+                        ? static_cast<double>(code_ns) / static_cast<double>(read_ns)
+                        : 1;
+  const auto all_of = [&](core::code_count what) { return core::nearest(up * static_cast<double>(each(what))); };
+  const std::int64_t faults = all_of(core::code_count::faults);
+  run.time("kernel_duration", std::min(all_of(core::code_count::system_ns), found.longest_ns)).set("faults", faults);
   run.set("repeated_faults", program.most_pages > 0 ? std::max<std::int64_t>(0, faults - program.most_pages) : 0);
   run.time("own_processors", bounds.by_own_processors()).set("own_at_least", bounds.own_processors_save_more());
 }
@@ -44795,9 +44804,9 @@ declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.e
                      if(w.excess = 'both', " ({w.units_ratio} times the units of work, and each takes longer).",
                      if(w.excess = 'work', " (with as many visits, of more instructions each).",
                      if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer)."))))),
-  advice = if(w.code_asleep >= 10 %, "find what {w.code_thread} waits for there, asleep or blocked for {percent(w.code_asleep)} of the time, which saves up to {min(over_all, w.code_slept)}; or ", if(w.excess = 'unknown' and w.code_ratio < 4.5, "if it is the same work on all {w.code_nouns} (WHYWAIT_WORK would tell), find what makes it slower there" + if(as_fast > w.above_mean, ", which saves up to {as_fast}", "") + "; else ", ""))
-           + if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " on {w.code_thread} to " + if(w.code_ranks = 2 and w.ranks = 2, "the other one", "the other {w.code_nouns}") + ": balance it by cost, not by count",
-              "balance " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " over the {w.code_nouns}, by cost and not by count"),
+  advice = if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " on {w.code_thread} to " + if(w.code_ranks = 2 and w.ranks = 2, "the other one", "the other {w.code_nouns}") + ": balance it by cost, not by count",
+              "balance " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " over the {w.code_nouns}, by cost and not by count")
+           + if(w.code_asleep >= 10 %, "; or find what {w.code_thread} waits for there, asleep or blocked for {percent(w.code_asleep)} of the time, which saves up to {min(over_all, w.code_slept)}", if(w.excess = 'unknown' and w.code_ratio < 4.5, "; if it is the same work on all {w.code_nouns} (WHYWAIT_WORK would tell), find what makes it slower there" + if(as_fast > w.above_mean, ", which saves up to {as_fast}", ""), "")),
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves );
 declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' or w.excess = 'cycles' or w.excess = 'core' or w.excess = 'frequency' parameters (
   name = "slower_visits",
@@ -44809,9 +44818,9 @@ declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' 
                      if(w.excess = 'frequency', ": it gets fewer cycles in a second.", "."))))),
   verdict = "{w.code_thread} takes {w.code_ratio} times as long as " + if(w.code_ranks = 2, "the other", "the others") + " in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
             + if(w.top_branch != '', " because it runs {w.top_branch} there: balancing it by cost", if(w.excess = 'instructions', " because it executes more instructions: making it as fast there", if(w.excess = 'cycles',
-                 " because each instruction takes it more cycles: making it as fast there", if(w.excess = 'core',
+                 " because each instruction takes it more cycles: making it as fast there as elsewhere", if(w.excess = 'core',
                  " because each instruction takes it more cycles, as in its other code: a processor as fast as the others", if(w.excess = 'frequency',
-                 " because it gets fewer cycles in a second: a processor as fast as the others", if(w.units_ratio > 0 and w.units_ratio < 95 %, " for less work", " for the same work") + ": making it as fast there"))))),
+                 " because it gets fewer cycles in a second: a processor as fast as the others", if(w.units_ratio > 0 and w.units_ratio < 95 %, " for less work", " for the same work") + ": making each unit of work as fast there as elsewhere"))))),
   advice = if(w.top_branch != '', "give some of the work that needs {w.top_branch} to the other {w.code_nouns}, which hardly run it: balance by cost, not by
             count; or make {w.top_branch} shorter",
            if(w.excess = 'instructions', "look at the code that {w.code_thread} runs in " + if(w.top_kind = 'between', "that code", "{w.top}") + ": it takes another path there, or its data need more
@@ -44820,9 +44829,8 @@ declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' 
             write, memory of another node",
            if(w.excess = 'core', "look at the machine under {w.code_thread}, not at the code: a slower core, one that another thread shares, memory of another node",
            if(w.excess = 'frequency', "look at the machine under {w.code_thread}, not at the code: frequency, temperature, a processor that is shared with another virtual machine",
-           "find what makes a unit of work in " + if(w.top_kind = 'between', "that code", "{w.top}") + " slower on {w.code_thread}: other data, memory, a slower or shared core;
-            as long as it is slower, even counts are uneven work"
-           + if(w.balance_predicted, ": fewer of them there save {w.above_mean}", "")))))),
+           "find what makes a unit of work in " + if(w.top_kind = 'between', "that code", "{w.top}") + " slower on {w.code_thread}: other data, memory, a slower or shared core"
+           + if(w.balance_predicted, "; or give {w.code_thread} fewer of them, which saves {w.above_mean}", "; or give {w.code_thread} fewer of them")))))),
   duration = w.duration, saving = if(w.top_branch != '', w.above_mean, as_others),
   predicted = w.top_branch != '' and w.balance_predicted );
 
@@ -44867,7 +44875,7 @@ declare problem for run when own_processors >= 10 % * duration and own_processor
   name = "few_processors",
   root = "processors",
   description = "All ranks were ready to run without a processor now and then, for " + if(own_at_least, "at least", "up to") + " {own_processors} of the run.",
-  verdict = "ranks were ready to run without a processor: giving each " + if(locations > ranks, "thread", "rank") + " one of its own",
+  verdict = if(locations = 1, "the rank was ready to run without a processor: giving it one of its own", "ranks were ready to run without a processor: giving each " + if(locations > ranks, "thread", "rank") + " one of its own"),
   advice = "give each " + if(locations > ranks, "thread", "rank") + " a processor of its own: check the binding, start no more " + if(locations > ranks, "threads", "ranks") + " than processors, stop what else runs there",
   duration = min(own_processors * ranks, location_time), saving = own_processors, predicted = own_at_least, at_least = own_at_least );
 
@@ -45083,9 +45091,9 @@ declare problem for dividing_barrier parameters (
   name = "dividing_barrier",
   root = if(w.pattern = 'thread_barrier', "barrier", "{w.operation}"),  # the next one instead saves as much
   description = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, "
-                + if(w.late_others = 'one another', "now one and now another is late.", "although other ranks are late after it."),
+                + if(w.late_others = 'one another', "now one and now another is late.", "although other ranks take longer in the code that follows."),
   verdict = if(w.without_saving < w.noise, "", "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, "
-            + if(w.late_others = 'one another', "now one and now another is late", "although other ranks are late after it")
+            + if(w.late_others = 'one another', "now one and now another is late", "although other ranks take longer in the code that follows")
             + ": removing it, if nothing depends on it,"),
   advice = "remove {w.operation} if nothing depends on it (" + if(w.pattern = 'thread_barrier', "data that another thread wrote; a
             loop of OpenMP takes nowait): threads", "one-sided access, receives from any source, files, shared memory, a
@@ -52562,6 +52570,7 @@ class fail_parser {
       if (text_[at_] == ';' || text_[at_] == ',') ++at_;
       else condition();
     }
+    if (out_.all.empty() && !text_.empty()) fail("a condition");
     return std::move(out_);
   }
 
@@ -53872,8 +53881,9 @@ struct frequent_locks {
   std::string words() const {
     if (!matter()) return {};
     const std::string how_often =
-        base::joined({"threads waited ", base::count(static_cast<std::int64_t>(count / run_)), " times a second for ",
-                      site != nullptr ? "locks" : "each other", ", ", base::duration(seconds / count), " on average"});
+        base::joined({site != nullptr ? "threads waited for locks " : "threads waited briefly for each other ",
+                      base::count(static_cast<std::int64_t>(count / run_)), " times a second, ",
+                      base::duration(seconds / count), " on average"});
     if (site == nullptr)
       return how_often + ": the calls cost more than that, so that it is not known what larger pieces of work save";
     return base::joined(
@@ -54292,8 +54302,8 @@ inline const char* instead_words(objection o) noexcept {
     case objection::files: return ": the ranks hardly wait for each other, but for files.";
     case objection::asleep:
       return base::ranks_are_threads()
-                 ? ": the threads hardly wait for each other, but sleep or yield the processor; one that looks now and then "
-                   "whether others are done can wait for them instead."
+                 ? ": the threads hardly wait in calls that are observed, but sleep or yield the processor, perhaps until "
+                   "others are done; they can wait for them instead."
                  : ": the ranks hardly wait for each other, but sleep or wait for something outside MPI.";
     case objection::outside: return ": the threads hardly wait for each other, but for something else.";
     case objection::too_often: return ": each wait is short, but there are many of them.";
@@ -54387,10 +54397,13 @@ inline std::string transfer_words(const result& r) {
     if (call.empty() && c.kind == "call") call = brief_call_text(c.where);
   const bool of_mpi = call.compare(0, 4, "MPI_") == 0, inside = !of_mpi && !call.empty();
   const std::string_view named = call;
+  const double bytes = bytes_sent(r, true);
+  const std::string sent = base::memory(bytes);
   return base::joined({base::percent(share), " of ", explained_whole(r.run), " (", base::duration(share * r.ledger.seconds),
                        ") is not waiting but ", inside ? "time inside " : "", inside ? named : "",
-                       inside ? ", transfer (" : "transfer (", base::memory(bytes_sent(r, true)),
-                       " sent) or time of the MPI library itself", of_mpi ? ", above all in " : "", of_mpi ? named : ""});
+                       inside ? ", transfer" : "transfer", bytes > 0 ? " (" : "",
+                       bytes > 0 ? std::string_view(sent) : std::string_view(), bytes > 0 ? " sent)" : "",
+                       " or time of the MPI library itself", of_mpi ? ", above all in " : "", of_mpi ? named : ""});
 }
 
 /// "in the whole run 32 to 38 % of rank time is waiting, if parts that were not recorded are like those beside them"; empty without
@@ -56422,6 +56435,7 @@ inline std::string quiet_words(const result& r, const text_options& o) {
       base::percent(share) + " of " + base::rank_time() + " is waiting (" + base::duration(r.run.waiting_seconds) + ")";
   if (nothing_worth_changing(r, o))
     return waiting + ": nothing worth changing here" + (r.run.threads_only ? ", but " + loops_words() + "." : ".");
+  if (share >= o.quiet_below) return waiting + ", too little to be worth changing.";
   return waiting + instead_words(first_objection(r, o));
 }
 
@@ -62934,7 +62948,8 @@ inline void at_recording(mpi::state& process) noexcept {
     if (process.rank == 0 && !process.spawned) expect_check(process.registry->config);
     if (process.rank == 0 && process.output[0] != '\0' && !process.spawned) {
       const std::string problem = reports::cannot_write(std::string(process.output) + ".json");
-      if (!problem.empty()) core::warn(problem.c_str(), "; until that is changed, MPI_Finalize cannot write the report there");
+      if (!problem.empty())
+        core::warn(problem.c_str(), "; create the folder or change WHYWAIT_OUTPUT, else MPI_Finalize cannot write the report");
     }
     if (process.rank == 0) read_questions(so_far_of(process).asked, process.registry->config);
     so_far_of(process).processor_before = processor_use_of_process(process);
@@ -65837,7 +65852,7 @@ class dead_process {
   void read() {
     const core::kept_header& h = header();
     const core::registry* const remote = file_->find_at<core::registry>(h.registry);
-    if (remote == nullptr) return fail("holds no records: the process ended before its first event");
+    if (remote == nullptr) return fail("holds no records: the process ended before its first event, or the file is damaged");
     if (h.layout[0] != core::layout_of<core::registry>() ||
         (h.layout[1] != 0 && h.layout[1] != core::layout_of<record::location>()) ||
         (h.layout[2] != 0 && h.layout[2] != mpi::layout_of_facts()))

@@ -61,7 +61,7 @@ with tempfile.TemporaryDirectory() as name:
     line = f"cannot write {missing}.json: No such file or directory"
     if at_init.count(line) != 1 or later.count(line) != 1 or re.search(rf"{missing}\.(txt|html)", text):
         failures.append(f"not reported at once, and at the end:\n{text}")
-    if "has an unknown sequence" not in run(0, [], "", WHYWAIT_OUTPUT=f"{folder}/%x"):
+    if "contains a sequence that is not known" not in run(0, [], "", WHYWAIT_OUTPUT=f"{folder}/%x"):
         failures.append("an unknown sequence is not reported")
 for failure in failures:
     print("FAILED:", failure)

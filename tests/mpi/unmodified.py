@@ -118,7 +118,7 @@ def check_refusals():
     subprocess.run(["cc", "-static", "-x", "c", "-", "-o", str(static)], input="int main(void) { return 0; }", text=True,
                    check=True)
     for arguments, words in (([], "no program to run"), (["--unknown", "x"], "unknown option --unknown"),
-                             (["--", *launcher, "2", "./missing"], "found no program in"),
+                             (["--", *launcher, "2", "./missing"], "no such program"),
                              (["--preload", library, "--", *launcher, "2", str(static)], "is linked statically"),
                              (["--preload", "missing.so", "--", *launcher, "2", "sleep", "0"], "no library"),
                              (["--output"], "--output needs a value")):

@@ -4,7 +4,7 @@
 // First in what implements whywait in a program: one message where exceptions are off, and the end.
 #if !defined(__cpp_exceptions) && !defined(WHYWAIT_DISABLE)
 #error \
-    "the implementation of whywait needs exceptions: compile it in a file of its own (whywait_observe), or this one with -fexceptions"
+    "this header of whywait needs exceptions: compile the file that includes it with -fexceptions, or include it in a file of its own"
 #include <exceptions>
 #endif
 

@@ -90,7 +90,8 @@ class json_parser {
         ++line;
         begin = i + 1;
       }
-    throw unreadable(std::string(name_) + ":" + std::to_string(line) + ":" + std::to_string(at_ - begin + 1) + ": " + problem);
+    throw unreadable(std::string(name_) + ":" + std::to_string(line) + ":" + std::to_string(at_ - begin + 1) + ": " + problem +
+                     (at_ >= text_.size() ? ", but the file ends here" : ""));
   }
   char peek() const noexcept { return at_ < text_.size() ? text_[at_] : '\0'; }
   void blanks() noexcept {
@@ -217,7 +218,7 @@ class json_parser {
   std::string quoted() {
     std::string out;
     for (++at_;;) {
-      if (at_ >= text_.size()) fail("a text without its closing quote");
+      if (at_ >= text_.size()) fail("expected the closing quote of a text");
       const char c = text_[at_++];
       if (c == '"') return out;
       if (c != '\\') {

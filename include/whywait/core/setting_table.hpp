@@ -23,10 +23,11 @@ namespace detail {
   use(setting{"WHYWAIT_REPORT", "short, full or none", "short", "length of the text report on standard error"});
   use(setting{"WHYWAIT_OUTPUT", "prefix of a path, with %p, %j, %t and %h", "",
               "write the report to prefix.json, prefix.txt and prefix.html"});
-  use(setting{"WHYWAIT_FAIL", "conditions, for example efficiency<0.8; waiting>10%", "", "end with status 3 if one holds"});
-  use(setting{"WHYWAIT_MEMORY", "bytes from 64K on, for example 64M", "64M", "most memory for the records of a rank"});
-  use(setting{"WHYWAIT_PAUSES", "percent of the program's time, for example 50%", "",
-              "most time of all pauses between epochs; parts of the run are then only counted"});
+  use(setting{"WHYWAIT_FAIL", "conditions, for example efficiency<0.8; waiting>10%", "",
+              "end with status 3 if one of them holds"});
+  use(setting{"WHYWAIT_MEMORY", "bytes from 64K on, for example 64M", "64M", "maximum memory for the records of a rank"});
+  use(setting{"WHYWAIT_PAUSES", "a percentage of the program's time above 0, for example 50%", "",
+              "maximum time of all pauses between epochs; parts of the run are then only counted"});
   use(setting{"WHYWAIT_WHATIF", "questions, for example block compute x2; balance", "", "predict the changed run"});
   use(setting{"WHYWAIT_RULES", "files separated by ':', or list", "", "add rules; list: print the active problems"});
   use(setting{"WHYWAIT_CRASH", "folder", "", "keep records there if the process is killed"});

@@ -88,7 +88,8 @@ inline void at_recording(mpi::state& process) noexcept {
     if (process.rank == 0 && !process.spawned) expect_check(process.registry->config);
     if (process.rank == 0 && process.output[0] != '\0' && !process.spawned) {
       const std::string problem = reports::cannot_write(std::string(process.output) + ".json");
-      if (!problem.empty()) core::warn(problem.c_str(), "; until that is changed, MPI_Finalize cannot write the report there");
+      if (!problem.empty())
+        core::warn(problem.c_str(), "; create the folder or change WHYWAIT_OUTPUT, else MPI_Finalize cannot write the report");
     }
     if (process.rank == 0) read_questions(so_far_of(process).asked, process.registry->config);
     so_far_of(process).processor_before = processor_use_of_process(process);

@@ -88,7 +88,8 @@ inline void join_job(state& process) noexcept {
   const char* const unknown = process.rank == 0 && output != nullptr ? core::expand_output(output, process.output) : nullptr;
   if (unknown != nullptr)
     core::warn("WHYWAIT_OUTPUT=", output,
-               " has an unknown sequence, which is kept; known are %p (process), %j (job), %t (time), %h (host) and %%");
+               " contains a sequence that is not known and is left as it is; known are %p (process), %j (job), %t (time), %h "
+               "(host) and %%");
   // One broadcast for both.
   unsigned char shared[sizeof job + sizeof process.output];
   memcpy(shared, &job, sizeof job);

@@ -111,7 +111,7 @@ class dead_process {
   void read() {
     const core::kept_header& h = header();
     const core::registry* const remote = file_->find_at<core::registry>(h.registry);
-    if (remote == nullptr) return fail("holds no records: the process ended before its first event");
+    if (remote == nullptr) return fail("holds no records: the process ended before its first event, or the file is damaged");
     if (h.layout[0] != core::layout_of<core::registry>() ||
         (h.layout[1] != 0 && h.layout[1] != core::layout_of<record::location>()) ||
         (h.layout[2] != 0 && h.layout[2] != mpi::layout_of_facts()))

@@ -66,6 +66,7 @@ class fail_parser {
       if (text_[at_] == ';' || text_[at_] == ',') ++at_;
       else condition();
     }
+    if (out_.all.empty() && !text_.empty()) fail("a condition");
     return std::move(out_);
   }
 

@@ -33,8 +33,9 @@ struct frequent_locks {
   std::string words() const {
     if (!matter()) return {};
     const std::string how_often =
-        base::joined({"threads waited ", base::count(static_cast<std::int64_t>(count / run_)), " times a second for ",
-                      site != nullptr ? "locks" : "each other", ", ", base::duration(seconds / count), " on average"});
+        base::joined({site != nullptr ? "threads waited for locks " : "threads waited briefly for each other ",
+                      base::count(static_cast<std::int64_t>(count / run_)), " times a second, ",
+                      base::duration(seconds / count), " on average"});
     if (site == nullptr)
       return how_often + ": the calls cost more than that, so that it is not known what larger pieces of work save";
     return base::joined(

@@ -62,6 +62,7 @@ inline std::string quiet_words(const result& r, const text_options& o) {
       base::percent(share) + " of " + base::rank_time() + " is waiting (" + base::duration(r.run.waiting_seconds) + ")";
   if (nothing_worth_changing(r, o))
     return waiting + ": nothing worth changing here" + (r.run.threads_only ? ", but " + loops_words() + "." : ".");
+  if (share >= o.quiet_below) return waiting + ", too little to be worth changing.";
   return waiting + instead_words(first_objection(r, o));
 }
 

@@ -74,9 +74,9 @@ inline std::string text_of(const base::vector<thread_end>& threads) {
     if (t.thread != 0) out += " thread " + std::to_string(t.thread);
     out += base::joined({": ", t.end, ", last seen after ", base::duration(t.seconds)});
     if (t.inside) {
-      out += base::joined({", since ", base::duration(t.since_seconds)});
-      if (t.open_seconds() > 0) out += base::joined({" (for ", base::duration(t.open_seconds()), ")"});
-      out += " in " + call_text(t.call);
+      out += ", in " + call_text(t.call);
+      if (t.open_seconds() > 0) out += " for " + base::duration(t.open_seconds());
+      out += base::joined({" (entered after ", base::duration(t.since_seconds), ")"});
       if (!t.whom.empty()) out += " " + t.whom;
     }
     out += "\n";

@@ -149,8 +149,8 @@ inline const char* instead_words(objection o) noexcept {
     case objection::files: return ": the ranks hardly wait for each other, but for files.";
     case objection::asleep:
       return base::ranks_are_threads()
-                 ? ": the threads hardly wait for each other, but sleep or yield the processor; one that looks now and then "
-                   "whether others are done can wait for them instead."
+                 ? ": the threads hardly wait in calls that are observed, but sleep or yield the processor, perhaps until "
+                   "others are done; they can wait for them instead."
                  : ": the ranks hardly wait for each other, but sleep or wait for something outside MPI.";
     case objection::outside: return ": the threads hardly wait for each other, but for something else.";
     case objection::too_often: return ": each wait is short, but there are many of them.";
@@ -244,10 +244,13 @@ inline std::string transfer_words(const result& r) {
     if (call.empty() && c.kind == "call") call = brief_call_text(c.where);
   const bool of_mpi = call.compare(0, 4, "MPI_") == 0, inside = !of_mpi && !call.empty();
   const std::string_view named = call;
+  const double bytes = bytes_sent(r, true);
+  const std::string sent = base::memory(bytes);
   return base::joined({base::percent(share), " of ", explained_whole(r.run), " (", base::duration(share * r.ledger.seconds),
                        ") is not waiting but ", inside ? "time inside " : "", inside ? named : "",
-                       inside ? ", transfer (" : "transfer (", base::memory(bytes_sent(r, true)),
-                       " sent) or time of the MPI library itself", of_mpi ? ", above all in " : "", of_mpi ? named : ""});
+                       inside ? ", transfer" : "transfer", bytes > 0 ? " (" : "",
+                       bytes > 0 ? std::string_view(sent) : std::string_view(), bytes > 0 ? " sent)" : "",
+                       " or time of the MPI library itself", of_mpi ? ", above all in " : "", of_mpi ? named : ""});
 }
 
 /// "in the whole run 32 to 38 % of rank time is waiting, if parts that were not recorded are like those beside them"; empty without

@@ -2,6 +2,7 @@
 #define WHYWAIT_RULES_RUN_ROW_HPP
 
 #include <whywait/core/code_count.hpp>
+#include <whywait/core/nearest.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/rules/event_store.hpp>
 #include <whywait/rules/program_facts.hpp>
@@ -29,8 +30,15 @@ inline void add_run_row(event_store& store, const explain::outcome& found, std::
   const auto each = [&whole](core::code_count what) {
     return whole.ranks > 1 ? (whole.counts[what] - whole.most_counts[what]) / (whole.ranks - 1) : whole.counts[what];
   };
-  const std::int64_t faults = each(core::code_count::faults);
-  run.time("kernel_duration", std::min(each(core::code_count::system_ns), found.longest_ns)).set("faults", faults);
+  // What was not read is like the rest, if that is at least half of the code.
+  const std::int64_t read_ns = each(core::code_count::read_ns);
+  const std::int64_t code_ns = whole.ranks > 1 ? (whole.ns - whole.most_ns) / (whole.ranks - 1) : whole.ns;
+  const double up = read_ns > 0 && read_ns < code_ns && 2 * read_ns >= code_ns
+                        ? static_cast<double>(code_ns) / static_cast<double>(read_ns)
+                        : 1;
+  const auto all_of = [&](core::code_count what) { return core::nearest(up * static_cast<double>(each(what))); };
+  const std::int64_t faults = all_of(core::code_count::faults);
+  run.time("kernel_duration", std::min(all_of(core::code_count::system_ns), found.longest_ns)).set("faults", faults);
   run.set("repeated_faults", program.most_pages > 0 ? std::max<std::int64_t>(0, faults - program.most_pages) : 0);
   run.time("own_processors", bounds.by_own_processors()).set("own_at_least", bounds.own_processors_save_more());
 }

@@ -53,8 +53,9 @@ TEST_CASE("what is wrong is named with file, line and column") {
   CHECK(problem("[1,]") == "run.json:1:4: expected a JSON value");
   CHECK(problem("[1 2]") == "run.json:1:4: expected ',' or ']'");
   CHECK(problem("{\"a\": 1} x") == "run.json:1:10: expected the end of the file");
-  CHECK(problem("\"abc") == "run.json:1:5: a text without its closing quote");
-  CHECK(problem("") == "run.json:1:1: expected a JSON value");
+  CHECK(problem("\"abc") == "run.json:1:5: expected the closing quote of a text, but the file ends here");
+  CHECK(problem("") == "run.json:1:1: expected a JSON value, but the file ends here");
+  CHECK(problem("[1") == "run.json:1:3: expected ',' or ']', but the file ends here");
   CHECK(problem("{\"a\": nul}") == "run.json:1:7: expected a JSON value");
   CHECK(problem("\"\\q\"") == "run.json:1:4: an unknown escape");
   CHECK(problem("\"\\u12x4\"") == "run.json:1:6: expected four hexadecimal digits");

@@ -49,7 +49,6 @@ TEST_CASE("a condition that holds is said with its value") {
   CHECK(broken("efficiency<0.8; waiting>10%") == "efficiency is 75.0 %, below 80.0 %; waiting is 25.0 %, above 10.0 %");
   CHECK(broken("efficiency < 70 %;waiting>30%") == "");
   CHECK(broken("") == "");
-  CHECK(broken(" ; ") == "");
   CHECK(broken("load_balance<0.9, communication<0.9, serialisation<.9, transfer<0.99") ==
         "load_balance is 80.0 %, below 90.0 %; transfer is 98.7 %, below 99.0 %");
   CHECK(broken("waiting(MPI_Allreduce)>12%") == "waiting(MPI_Allreduce) is 12.5 %, above 12.0 %");
@@ -85,6 +84,8 @@ TEST_CASE("a condition that cannot be read is shown with a caret") {
   CHECK(problem("waiting>10%; eficiency<0.8") ==
         "expected efficiency, load_balance, communication, serialisation, transfer, waiting, unexplained, not_understood, "
         "saving, time\n  waiting>10%; eficiency<0.8\n               ^");
+  CHECK(problem(" ; ") == "expected a condition\n   ; \n     ^");
+  CHECK(problem("") == "");
   CHECK(problem("waiting>") == "expected a number\n  waiting>\n          ^");
   CHECK(problem("waiting>-1") == "expected a number\n  waiting>-1\n          ^");
   CHECK(problem("waiting>10 ms") == "expected %, ; or the end\n  waiting>10 ms\n             ^");

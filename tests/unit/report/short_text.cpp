@@ -187,6 +187,11 @@ TEST_CASE("a run that hardly waits has few lines") {
   const std::string inefficient = brief(found, facts(4));
   CAPTURE(inefficient);
   CHECK(finds(inefficient, "the ranks hardly wait, but the run is not efficient"));
+  found.waiting_ns = 84000;
+  found.location_ns = 240000;
+  const std::string tiny = brief(found, facts(4));
+  CAPTURE(tiny);
+  CHECK(finds(tiny, "35 % of rank time is waiting (84.0 us), too little to be worth changing."));
   CHECK(finds(inefficient, "efficiency 50 % = load balance 60 %"));
 }
 

@@ -92,7 +92,7 @@ TEST_CASE("what holding a lock shorter saves is not known where locks are handed
   other.problem = "uneven_work";
   r.verdict = {held, other};
   CHECK(reports::lock_words(r) ==
-        "threads waited 60,000 times a second for locks, 700 ns on average, most in pthread_mutex_lock (words.cpp:18): handing "
+        "threads waited for locks 60,000 times a second, 700 ns on average, most in pthread_mutex_lock (words.cpp:18): handing "
         "a lock "
         "over costs more than that, so that it is not known what taking it less often saves");
   reports::weaken(r);

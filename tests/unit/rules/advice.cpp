@@ -216,13 +216,14 @@ TEST_CASE("the ranks' own code decides what kind of problem a wait is") {
   const double as_fast = branch.waits[0].list[0].saving;
   o.waits[0].residual.back().waiter_visits = 350;
   branch = evaluate(3, 100, 3);
-  CHECK(contains(branch.waits[0].list[0].verdict, " for the same work: making it as fast there"));
+  CHECK(contains(branch.waits[0].list[0].verdict, " for the same work: making each unit of work as fast there as elsewhere"));
   CHECK(branch.waits[0].list[0].saving == doctest::Approx(as_fast * 4 / 3));
   // A step of that name is marked in two lines, of which each side runs another one.
   o.waits[0].residual.back().waiter_visits = 0;
   o.waits[0].residual.push_back(term(sample::update, 0, 0, 0, 700));
   o.waits[0].residual.back().within = sample::compute;
-  CHECK(contains(evaluate(3, 100, 3).waits[0].list[0].verdict, " for the same work: making it as fast there"));
+  CHECK(contains(evaluate(3, 100, 3).waits[0].list[0].verdict,
+                 " for the same work: making each unit of work as fast there as elsewhere"));
   o.waits[0].residual.pop_back();
   o.waits[0].residual.pop_back();
   // Two blocks of the same rank add up to the wait.
@@ -539,14 +540,16 @@ TEST_CASE("what the kernel and other programs took from all ranks alike is a pro
   o.total_ns = o.longest_ns;
   const rules::knowledge known = sample::knowledge();
   std::int64_t system_ms = 2000, faults = 0, most_pages = 0, lacked_ms = 0;  // of all ranks but the last; which has more
+  double read = 1;  // part of the code
   bool others = false, at_least = false;
   const auto saving = [&](const char* problem) {
     rules::code_table code;
     for (int rank = 0; rank < 4; ++rank) {
       rules::processor_use processor;
       processor.own_delay_ns = 3000 * sample::ms;
-      const base::pod_vector<rules::rank_code> own = {
+      base::pod_vector<rules::rank_code> own = {
           code_with(sample::compute, rank == 3 ? 8000 : 5000, 0, counts_of(0, rank == 3 ? 5000 : system_ms, faults))};
+      own[0].counts[core::code_count::read_ns] = static_cast<std::int64_t>(read * static_cast<double>(own[0].ns));
       code.merge(rules::code_of(rank, own, processor));
     }
     rules::program_facts program;
@@ -572,6 +575,11 @@ TEST_CASE("what the kernel and other programs took from all ranks alike is a pro
   CHECK(saving("time_in_kernel") == doctest::Approx(2.0));
   most_pages = 50001;
   CHECK(saving("time_in_kernel") == 0);
+  faults = 0;
+  read = 0.5;  // the other half is like it
+  CHECK(saving("time_in_kernel") == doctest::Approx(4.0));
+  read = 0.49;
+  CHECK(saving("time_in_kernel") == doctest::Approx(2.0));
 
   CHECK(saving("few_processors") == 0);
   lacked_ms = 6000;  // 1.5 s each, which may be twice as much on the critical path; the longest one computes 5 s of 10 s
@@ -937,7 +945,9 @@ TEST_CASE("code that mostly sleeps: what it waits for comes first, and what bala
   CHECK(asleep.problem == "uneven_work");
   CHECK_FALSE(asleep.predicted);
   CHECK(contains(asleep.advice, "find what rank 2 waits for there, asleep or blocked for 75 % of the time"));
-  CHECK(contains(asleep.advice, "; or give some of compute_interior on rank 2 to the other ranks"));
+  CHECK(contains(asleep.advice,
+                 "give some of compute_interior on rank 2 to the other ranks: balance it by cost, not by count; or find what "
+                 "rank 2 waits for"));
   CHECK(unread.predicted);  // less than half of the time was read
   CHECK_FALSE(contains(evaluate(3000, 4000, 100).advice, "asleep"));  // units of work are counted
 }

@@ -27,9 +27,9 @@ declare problem for uneven when w.excess = 'units' or w.excess = 'visits' or w.e
                      if(w.excess = 'both', " ({w.units_ratio} times the units of work, and each takes longer).",
                      if(w.excess = 'work', " (with as many visits, of more instructions each).",
                      if(abs(w.visits_ratio - 1) < 10 %, " (with as many visits).", " ({w.visits_ratio} times the visits, and each takes longer)."))))),
-  advice = if(w.code_asleep >= 10 %, "find what {w.code_thread} waits for there, asleep or blocked for {percent(w.code_asleep)} of the time, which saves up to {min(over_all, w.code_slept)}; or ", if(w.excess = 'unknown' and w.code_ratio < 4.5, "if it is the same work on all {w.code_nouns} (WHYWAIT_WORK would tell), find what makes it slower there" + if(as_fast > w.above_mean, ", which saves up to {as_fast}", "") + "; else ", ""))
-           + if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " on {w.code_thread} to " + if(w.code_ranks = 2 and w.ranks = 2, "the other one", "the other {w.code_nouns}") + ": balance it by cost, not by count",
-              "balance " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " over the {w.code_nouns}, by cost and not by count"),
+  advice = if(w.lead = 'one', "give some of " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " on {w.code_thread} to " + if(w.code_ranks = 2 and w.ranks = 2, "the other one", "the other {w.code_nouns}") + ": balance it by cost, not by count",
+              "balance " + if(w.top_kind = 'between', if(w.balance_whole, "the unmarked code", "that code"), "{w.top}") + " over the {w.code_nouns}, by cost and not by count")
+           + if(w.code_asleep >= 10 %, "; or find what {w.code_thread} waits for there, asleep or blocked for {percent(w.code_asleep)} of the time, which saves up to {min(over_all, w.code_slept)}", if(w.excess = 'unknown' and w.code_ratio < 4.5, "; if it is the same work on all {w.code_nouns} (WHYWAIT_WORK would tell), find what makes it slower there" + if(as_fast > w.above_mean, ", which saves up to {as_fast}", ""), "")),
   duration = w.duration, saving = w.above_mean, predicted = w.balance_predicted, at_least = w.balance_moves );
 declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' or w.excess = 'cycles' or w.excess = 'core' or w.excess = 'frequency' parameters (
   name = "slower_visits",
@@ -41,9 +41,9 @@ declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' 
                      if(w.excess = 'frequency', ": it gets fewer cycles in a second.", "."))))),
   verdict = "{w.code_thread} takes {w.code_ratio} times as long as " + if(w.code_ranks = 2, "the other", "the others") + " in {w.top}" + if(w.top_place = '' or w.top_kind = 'between', "", " ({w.top_place})")
             + if(w.top_branch != '', " because it runs {w.top_branch} there: balancing it by cost", if(w.excess = 'instructions', " because it executes more instructions: making it as fast there", if(w.excess = 'cycles',
-                 " because each instruction takes it more cycles: making it as fast there", if(w.excess = 'core',
+                 " because each instruction takes it more cycles: making it as fast there as elsewhere", if(w.excess = 'core',
                  " because each instruction takes it more cycles, as in its other code: a processor as fast as the others", if(w.excess = 'frequency',
-                 " because it gets fewer cycles in a second: a processor as fast as the others", if(w.units_ratio > 0 and w.units_ratio < 95 %, " for less work", " for the same work") + ": making it as fast there"))))),
+                 " because it gets fewer cycles in a second: a processor as fast as the others", if(w.units_ratio > 0 and w.units_ratio < 95 %, " for less work", " for the same work") + ": making each unit of work as fast there as elsewhere"))))),
   advice = if(w.top_branch != '', "give some of the work that needs {w.top_branch} to the other {w.code_nouns}, which hardly run it: balance by cost, not by
             count; or make {w.top_branch} shorter",
            if(w.excess = 'instructions', "look at the code that {w.code_thread} runs in " + if(w.top_kind = 'between', "that code", "{w.top}") + ": it takes another path there, or its data need more
@@ -52,9 +52,8 @@ declare problem for uneven when w.excess = 'speed' or w.excess = 'instructions' 
             write, memory of another node",
            if(w.excess = 'core', "look at the machine under {w.code_thread}, not at the code: a slower core, one that another thread shares, memory of another node",
            if(w.excess = 'frequency', "look at the machine under {w.code_thread}, not at the code: frequency, temperature, a processor that is shared with another virtual machine",
-           "find what makes a unit of work in " + if(w.top_kind = 'between', "that code", "{w.top}") + " slower on {w.code_thread}: other data, memory, a slower or shared core;
-            as long as it is slower, even counts are uneven work"
-           + if(w.balance_predicted, ": fewer of them there save {w.above_mean}", "")))))),
+           "find what makes a unit of work in " + if(w.top_kind = 'between', "that code", "{w.top}") + " slower on {w.code_thread}: other data, memory, a slower or shared core"
+           + if(w.balance_predicted, "; or give {w.code_thread} fewer of them, which saves {w.above_mean}", "; or give {w.code_thread} fewer of them")))))),
   duration = w.duration, saving = if(w.top_branch != '', w.above_mean, as_others),
   predicted = w.top_branch != '' and w.balance_predicted );
 
@@ -99,7 +98,7 @@ declare problem for run when own_processors >= 10 % * duration and own_processor
   name = "few_processors",
   root = "processors",
   description = "All ranks were ready to run without a processor now and then, for " + if(own_at_least, "at least", "up to") + " {own_processors} of the run.",
-  verdict = "ranks were ready to run without a processor: giving each " + if(locations > ranks, "thread", "rank") + " one of its own",
+  verdict = if(locations = 1, "the rank was ready to run without a processor: giving it one of its own", "ranks were ready to run without a processor: giving each " + if(locations > ranks, "thread", "rank") + " one of its own"),
   advice = "give each " + if(locations > ranks, "thread", "rank") + " a processor of its own: check the binding, start no more " + if(locations > ranks, "threads", "ranks") + " than processors, stop what else runs there",
   duration = min(own_processors * ranks, location_time), saving = own_processors, predicted = own_at_least, at_least = own_at_least );
 

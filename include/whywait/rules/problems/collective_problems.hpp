@@ -127,9 +127,9 @@ declare problem for dividing_barrier parameters (
   name = "dividing_barrier",
   root = if(w.pattern = 'thread_barrier', "barrier", "{w.operation}"),  # the next one instead saves as much
   description = "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, "
-                + if(w.late_others = 'one another', "now one and now another is late.", "although other ranks are late after it."),
+                + if(w.late_others = 'one another', "now one and now another is late.", "although other ranks take longer in the code that follows."),
   verdict = if(w.without_saving < w.noise, "", "{w.waiting_ranks} waited in {w.operation} for {w.late_others}, "
-            + if(w.late_others = 'one another', "now one and now another is late", "although other ranks are late after it")
+            + if(w.late_others = 'one another', "now one and now another is late", "although other ranks take longer in the code that follows")
             + ": removing it, if nothing depends on it,"),
   advice = "remove {w.operation} if nothing depends on it (" + if(w.pattern = 'thread_barrier', "data that another thread wrote; a
             loop of OpenMP takes nowait): threads", "one-sided access, receives from any source, files, shared memory, a
