@@ -35,6 +35,7 @@ struct place {
   std::uint64_t offset = 0;  ///< address in the module's own numbering (what `addr2line -e module` takes)
   std::string caller;        ///< of a call site: where its function was called, "step (halo.cpp:80)"; empty if not needed
   bool helps = false;        ///< its function only makes this call, for another file: its caller is always needed
+  int own_callers = 0;       ///< characters of `caller` about callers in its own file, ahead of those in others
 
   // Out of line, because many cold places copy and move it and each would compile its own copy.
   place() = default;
@@ -47,7 +48,7 @@ struct place {
   [[gnu::noinline]] bool operator==(const place& o) const noexcept {
     return line == o.line && last_line == o.last_line && offset == o.offset && call == o.call && name == o.name &&
            kind == o.kind && region == o.region && file == o.file && function == o.function && module == o.module &&
-           caller == o.caller && helps == o.helps;
+           caller == o.caller && helps == o.helps && own_callers == o.own_callers;
   }
 };
 
@@ -95,9 +96,10 @@ class names {
     base::small_stable_sort(calls, [](const place* a, const place* b) { return compare_text(*a, *b) < 0; });
     for (std::size_t i = 0; i != calls.size();) {
       std::size_t end = i;
+      while (end != calls.size() && compare_text(*calls[i], *calls[end]) == 0) ++end;
+      leave_out_own(calls, i, end);
       bool differ = false;
-      for (; end != calls.size() && compare_text(*calls[i], *calls[end]) == 0; ++end)
-        differ = differ || calls[end]->caller != calls[i]->caller;
+      for (std::size_t k = i; k != end; ++k) differ = differ || calls[k]->caller != calls[i]->caller;
       std::size_t needed = 1;
       for (std::size_t k = i; k != end && differ; ++k)
         for (std::size_t m = i; m != k; ++m)
@@ -114,6 +116,20 @@ class names {
   }
 
  private:
+  // Callers in the file of a call help as well as it does, unless those in other files do not tell calls apart.
+  [[gnu::noinline]] static void leave_out_own(base::vector<place*>& calls, std::size_t begin, std::size_t end) {
+    const auto others = [](const place& p) {
+      return std::string_view(p.caller).substr(static_cast<std::size_t>(p.own_callers != 0 ? p.own_callers + 2 : 0));
+    };
+    bool needed = false;
+    for (std::size_t k = begin; k != end; ++k)
+      for (std::size_t m = begin; m != k; ++m)
+        needed = needed || (calls[m]->caller != calls[k]->caller && others(*calls[m]) == others(*calls[k]));
+    for (std::size_t k = begin; k != end; ++k) {
+      if (!needed) calls[k]->caller = std::string(others(*calls[k]));
+      calls[k]->own_callers = 0;
+    }
+  }
   // Of several callers, as "dot (cg.cpp:40), main (cg.cpp:80)", the first ones.
   [[gnu::noinline]] static std::string_view first_of(const place& p, std::size_t count) noexcept {
     const std::string_view all = p.caller;

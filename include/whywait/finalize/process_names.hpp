@@ -310,10 +310,10 @@ class process_names final : public explain::function_names {
     bool same_file = true;
     for (reports::code_place& c : callers) {
       if (c.function == "_start" || is_of_library(c)) break;
-      if (same_file && base::last_of(c.file) != base::last_of(p.file)) {  // callers in that file help as well
+      if (same_file && base::last_of(c.file) != base::last_of(p.file)) {
         same_file = false;
         p.helps = helps;
-        p.caller.clear();
+        p.own_callers = static_cast<int>(p.caller.size());
       }
       p.caller += (p.caller.empty() ? "" : ", ") + base::function_text(reports::call_place(std::move(c), {}, {}));
     }

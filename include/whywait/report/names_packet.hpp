@@ -23,6 +23,7 @@ inline base::packet pack(const base::names& all) {
     base::put(out, p.line);
     base::put(out, p.last_line);
     base::put(out, p.helps);
+    base::put(out, p.own_callers);
     for (const std::string* s : {&p.call, &p.name, &p.kind, &p.region, &p.file, &p.function, &p.module, &p.caller})
       base::put_text(out, *s);
   }
@@ -40,6 +41,7 @@ inline bool unpack(const unsigned char* data, std::size_t size, base::names& int
       p.line = from.get<int>();
       p.last_line = from.get<int>();
       p.helps = from.get<bool>();
+      p.own_callers = from.get<int>();
       for (std::string* s : {&p.call, &p.name, &p.kind, &p.region, &p.file, &p.function, &p.module, &p.caller})
         *s = from.text();
       into.add(key, std::move(p));

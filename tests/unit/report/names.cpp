@@ -1,4 +1,5 @@
 #include <whywait/base/places.hpp>
+#include <whywait/report/names_packet.hpp>
 
 #include <doctest/doctest.h>
 
@@ -137,6 +138,29 @@ TEST_CASE("the first caller of a function that helps others is always kept") {
   CHECK(all.find(6)->caller == "d (y.c:6)");
   CHECK(all.find(3)->caller == "c (y.c:4), main (z.c:3)");
   CHECK(all.find(4)->caller == "c (y.c:4), main (z.c:4)");
+}
+
+TEST_CASE("callers in the file of a call are kept only where those in other files do not tell calls apart") {
+  for (const bool same : {false, true}) {
+    CAPTURE(same);
+    names all;
+    for (const unsigned key : {1u, 2u}) {
+      const std::string own = "solve (cg.hpp:" + std::to_string(key) + ")";
+      place p = called_from((own + ", main (main.cpp:" + (same ? "9" : std::to_string(key)) + ")").c_str());
+      p.own_callers = static_cast<int>(own.size());
+      p.helps = true;
+      all.add(key, p);
+    }
+    names received;
+    const whywait::base::packet sent = whywait::reports::pack(all);
+    REQUIRE(whywait::reports::unpack(sent.data(), sent.size(), received));
+    for (names* table : {&all, &received}) {
+      table->clear_needless_callers();
+      table->clear_needless_callers();
+      for (const unsigned key : {1u, 2u})
+        CHECK(table->find(key)->caller == (same ? "solve (cg.hpp:" : "main (main.cpp:") + std::to_string(key) + ")");
+    }
+  }
 }
 
 TEST_CASE("instances of a template read the same") {
