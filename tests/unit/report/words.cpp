@@ -38,6 +38,15 @@ std::string ranks(whywait::base::vector<int> list) {
 
 }  // namespace
 
+TEST_CASE("what advice saves stands behind its first remedy, or at the end of a text that is shortened") {
+  const std::string saving = " (saves at most 2 s)";
+  CHECK(reports::with_saving("a; or b; if c, d", saving) == "a (saves at most 2 s); or b; if c, d");
+  CHECK(reports::with_saving("a; if c, b", saving) == "a (saves at most 2 s); if c, b");
+  CHECK(reports::with_saving("a, or b", saving) == "a, or b (saves at most 2 s)");
+  CHECK(reports::with_saving("a; or b", saving, false) == "a; or b (saves at most 2 s)");
+  CHECK(reports::with_saving("a; or b", "") == "a; or b");
+}
+
 TEST_CASE("patterns and qualities are words") {
   CHECK(pattern_words("late_sender") == "late sender");
   CHECK(pattern_words("wait_at_nxn") == "wait at all-to-all");

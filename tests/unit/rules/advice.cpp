@@ -48,6 +48,32 @@ TEST_CASE("a wait for a nonblocking receive gets other advice than a blocking on
   CHECK(contains(e.waits[0].list[0].advice, "or give ranks 1-3 work to do ahead of MPI_Waitall (halo.cpp:20)"));
 }
 
+TEST_CASE(
+    "unmarked code that the waiting side hardly runs counts as not run there, unless it takes longer in turn by the clocks") {
+  const auto ran = [](std::int64_t waiting_ms, std::int64_t evened_ms) {
+    auto w = sample::wait(pattern::wait_at_barrier, sample::barrier, sample::barrier,
+                          {term(sample::between, 0, 1000, 10, 10, 1000, waiting_ms)});
+    auto o = sample::outcome({w});
+    o.meanings = {{sample::between, sample::explain::block_kind::between, sample::waitall, sample::barrier}};
+    if (evened_ms != 0) {
+      o.balances.emplace_back();
+      o.balances[0].block = o.balances[0].piece = sample::between;
+      o.balances[0].evened_ns = evened_ms * sample::ms;
+    }
+    const auto said = sample::evaluate(o, R"(
+      declare composite event seen member ( wait as w ) when w.count > 0
+        parameters ( ran = w.top_waiting_amount, time = w.duration );
+      declare problem for seen parameters ( name = "seen", description = "ran {ran}", duration = time );)");
+    const rules::finding* const f = sample::find(said.waits[0].list, "seen");
+    return f != nullptr                                     ? f->description
+           : sample::find(said.problems, "seen") != nullptr ? sample::find(said.problems, "seen")->description
+                                                            : std::string("nothing");
+  };
+  CHECK(ran(11, 0) == "ran 10");
+  CHECK(ran(9, 0) == "ran 0");
+  CHECK(ran(9, 500) == "ran 10");
+}
+
 TEST_CASE("code between two calls is named by them") {
   auto w = sample::wait(pattern::late_sender, sample::recv, sample::send, {term(sample::between, 0, 2000, 10, 10, 3000, 1000)});
   auto o = sample::outcome({w});
