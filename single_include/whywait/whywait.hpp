@@ -19298,11 +19298,11 @@ template <class Exception, class... Reason>
 #endif
 }
 
-/// Moves `count` elements of `element` bytes each to fresh memory.
+/// Moves `count` elements of `element` bytes each to memory without elements, also to the places of earlier ones that were moved.
 using mover = void (*)(void* to, void* from, std::size_t count, std::size_t element);
 
 [[gnu::noinline]] inline void move_bytes(void* to, void* from, std::size_t count, std::size_t element) noexcept {
-  std::memcpy(to, from, count * element);
+  std::memmove(to, from, count * element);
 }
 template <class T>
 void move_each(void* to, void* from, std::size_t count, std::size_t) noexcept {
@@ -19350,6 +19350,16 @@ class vector_memory {
   [[gnu::noinline]] void grow(std::size_t more, std::size_t element, mover move) {
     const std::size_t least = size_ + more, doubled = 2 * capacity_;
     move_to(least > doubled ? least : doubled, element, move);
+  }
+  /// Moves the elements from `middle` on to `to`, which is less, before those that are there.
+  [[gnu::noinline]] void rotate(std::size_t to, std::size_t middle, std::size_t element, mover move) {
+    char* const all = static_cast<char*>(data_);
+    const std::size_t before = middle - to;
+    void* const kept = ::operator new(before* element);
+    move(kept, all + to * element, before, element);
+    move(all + to * element, all + middle * element, size_ - middle, element);
+    move(all + (size_ - before) * element, kept, before, element);
+    ::operator delete(kept);
   }
 
   void* data_ = nullptr;
@@ -19463,7 +19473,7 @@ class vector : private detail::vector_memory {
   T* insert(const T* before, T value) {
     const std::size_t at = static_cast<std::size_t>(before - begin());
     push_back(static_cast<T&&>(value));
-    if (at != size_ - 1) rotate(at, size_ - 1);
+    if (at != size_ - 1) rotate(at, size_ - 1, sizeof(T), detail::relocation<T>());
     return begin() + at;
   }
   /// `first` to `last` must not be its own elements.
@@ -19471,7 +19481,7 @@ class vector : private detail::vector_memory {
   T* insert(const T* before, Iterator first, Iterator last) {
     const std::size_t at = static_cast<std::size_t>(before - begin()), old = size_;
     append(first, last);
-    if (at != old) rotate(at, old);
+    if (at != old) rotate(at, old, sizeof(T), detail::relocation<T>());
     return begin() + at;
   }
   T* erase(const T* first, const T* last) noexcept {
@@ -19515,14 +19525,6 @@ class vector : private detail::vector_memory {
     const std::size_t count = static_cast<std::size_t>(std::distance(first, last));
     if (count > capacity_ - size_) grow(count, sizeof(T), detail::relocation<T>());
     for (; first != last; ++first, ++size_) ::new (place(size_)) T(static_cast<T>(*first));
-  }
-  /// Moves the elements from `middle` on to `to`, which is less, before those that are there.
-  void rotate(std::size_t to, std::size_t middle) {
-    vector before;
-    before.reserve(middle - to);
-    for (std::size_t i = to; i != middle; ++i) before.push_back(static_cast<T&&>((*this)[i]));
-    for (std::size_t i = middle; i != size_; ++i) (*this)[to++] = static_cast<T&&>((*this)[i]);
-    for (T& value : before) (*this)[to++] = static_cast<T&&>(value);
   }
 };
 
@@ -22950,9 +22952,10 @@ class location_steps {
   }
   /// Whether a record is an operation of all ranks, which all of them pass in the same order.
   [[gnu::noinline]] static bool of_all(const rank_history& rank, const core::sync_record& r) noexcept {
+    if (!core::is_ordered_collective(r.call)) return false;  // most records
     if (r.comm >= rank.communicators.size() || r.has(core::sync_flag::failed | core::sync_flag::met)) return false;
     const communicator& comm = rank.communicators[r.comm];
-    return comm.id != 0 && !comm.inter && !comm.outside && comm.size == rank.ranks && core::is_ordered_collective(r.call);
+    return comm.id != 0 && !comm.inter && !comm.outside && comm.size == rank.ranks;
   }
 
  private:
@@ -23243,18 +23246,20 @@ class balanced_time {
    public:
     // Null beyond `most` places.
     use* of(core::stable_key place, std::size_t most) {
-      const auto fresh = static_cast<std::uint32_t>(keys_.size());
-      if (fresh == most && numbers_.find(place) == base::key_map::none) return nullptr;
-      const std::uint32_t at = numbers_.intern(place, fresh);
-      if (at == fresh) {
+      if (find(place) == nullptr) {
+        if (keys_.size() == most) return nullptr;
+        last_ = numbers_.intern(place, static_cast<std::uint32_t>(keys_.size()));
         keys_.push_back(place);
         uses_.resize(uses_.size() + balance_course::parts);
       }
-      return uses_.data() + at * balance_course::parts;
+      return uses_.data() + last_ * balance_course::parts;
     }
     const use* find(core::stable_key place) const noexcept {
-      const std::uint32_t at = numbers_.find(place);
-      return at == base::key_map::none ? nullptr : uses_.data() + at * balance_course::parts;
+      if (place != last_place_) {  // many pieces lie at the place of the one before
+        last_place_ = place;
+        last_ = numbers_.find(place);
+      }
+      return last_ == base::key_map::none ? nullptr : uses_.data() + last_ * balance_course::parts;
     }
     void add_to(longest_places& sums) const noexcept {
       for (std::size_t i = 0; i != keys_.size(); ++i) {
@@ -23332,6 +23337,8 @@ class balanced_time {
     }
 
     base::key_map numbers_;
+    mutable core::stable_key last_place_ = 0;  ///< of the last `find`, and its answer
+    mutable std::uint32_t last_ = base::key_map::none;
     base::pod_vector<core::stable_key> keys_;  ///< by place
     base::pod_vector<use> uses_;  ///< by place and part
     base::pod_vector<double> weights_;  ///< by place: time of a piece
@@ -27234,7 +27241,7 @@ inline bool completes_messages(core::call_role role) noexcept {
 }
 
 /// When one location was in MPI, by the index of its calls. Records of thread primitives are none. 8 bytes per call, and 16 for each
-/// 4 seconds and for each call of more than 2 seconds.
+/// 4 seconds and for each call of more than 2 seconds. Not thread safe, questions neither.
 class mpi_entries {
  public:
   struct entry {
@@ -27357,14 +27364,19 @@ class mpi_entries {
     return all[first].ns;
   }
   std::int64_t begin_ns(std::size_t i) const noexcept { return last_by(spans_, i) + all_[i].after_ns; }
-  // The number of calls that began by an instant.
+  // The number of calls that began by an instant. The search begins at the answer before: most questions are about calls near it.
   [[gnu::noinline]] std::size_t after(std::int64_t ns) const noexcept {
     std::size_t first = 0, last = all_.size();
-    while (first != last) {
-      const std::size_t middle = (first + last) / 2;
-      if (begin_ns(middle) <= ns) first = middle + 1;
-      else last = middle;
+    for (std::size_t middle = near_, step = 1; first != last; step *= 2) {
+      if (begin_ns(middle) <= ns) {
+        first = middle + 1;
+        middle = last - middle > step ? middle + step : (first + last) / 2;
+      } else {
+        last = middle;
+        middle = middle - first > step ? middle - step : (first + last) / 2;
+      }
     }
+    near_ = std::min(first, all_.size() - 1);
     return first;
   }
 
@@ -27373,6 +27385,7 @@ class mpi_entries {
   base::pod_vector<instant> long_;  ///< when the long calls ended
   base::pod_vector<std::uint32_t> numbers_;  ///< the records; empty: record i is call i
   std::uint32_t records_ = 0;
+  mutable std::size_t near_ = 0;  ///< the last answer of `after`
 };
 
 /// A call that stayed blocked after all that it needed by definition had arrived, and what one partner did meanwhile.

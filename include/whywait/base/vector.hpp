@@ -29,11 +29,11 @@ template <class Exception, class... Reason>
 #endif
 }
 
-/// Moves `count` elements of `element` bytes each to fresh memory.
+/// Moves `count` elements of `element` bytes each to memory without elements, also to the places of earlier ones that were moved.
 using mover = void (*)(void* to, void* from, std::size_t count, std::size_t element);
 
 [[gnu::noinline]] inline void move_bytes(void* to, void* from, std::size_t count, std::size_t element) noexcept {
-  std::memcpy(to, from, count * element);
+  std::memmove(to, from, count * element);
 }
 template <class T>
 void move_each(void* to, void* from, std::size_t count, std::size_t) noexcept {
@@ -81,6 +81,16 @@ class vector_memory {
   [[gnu::noinline]] void grow(std::size_t more, std::size_t element, mover move) {
     const std::size_t least = size_ + more, doubled = 2 * capacity_;
     move_to(least > doubled ? least : doubled, element, move);
+  }
+  /// Moves the elements from `middle` on to `to`, which is less, before those that are there.
+  [[gnu::noinline]] void rotate(std::size_t to, std::size_t middle, std::size_t element, mover move) {
+    char* const all = static_cast<char*>(data_);
+    const std::size_t before = middle - to;
+    void* const kept = ::operator new(before* element);
+    move(kept, all + to * element, before, element);
+    move(all + to * element, all + middle * element, size_ - middle, element);
+    move(all + (size_ - before) * element, kept, before, element);
+    ::operator delete(kept);
   }
 
   void* data_ = nullptr;
@@ -194,7 +204,7 @@ class vector : private detail::vector_memory {
   T* insert(const T* before, T value) {
     const std::size_t at = static_cast<std::size_t>(before - begin());
     push_back(static_cast<T&&>(value));
-    if (at != size_ - 1) rotate(at, size_ - 1);
+    if (at != size_ - 1) rotate(at, size_ - 1, sizeof(T), detail::relocation<T>());
     return begin() + at;
   }
   /// `first` to `last` must not be its own elements.
@@ -202,7 +212,7 @@ class vector : private detail::vector_memory {
   T* insert(const T* before, Iterator first, Iterator last) {
     const std::size_t at = static_cast<std::size_t>(before - begin()), old = size_;
     append(first, last);
-    if (at != old) rotate(at, old);
+    if (at != old) rotate(at, old, sizeof(T), detail::relocation<T>());
     return begin() + at;
   }
   T* erase(const T* first, const T* last) noexcept {
@@ -246,14 +256,6 @@ class vector : private detail::vector_memory {
     const std::size_t count = static_cast<std::size_t>(std::distance(first, last));
     if (count > capacity_ - size_) grow(count, sizeof(T), detail::relocation<T>());
     for (; first != last; ++first, ++size_) ::new (place(size_)) T(static_cast<T>(*first));
-  }
-  /// Moves the elements from `middle` on to `to`, which is less, before those that are there.
-  void rotate(std::size_t to, std::size_t middle) {
-    vector before;
-    before.reserve(middle - to);
-    for (std::size_t i = to; i != middle; ++i) before.push_back(static_cast<T&&>((*this)[i]));
-    for (std::size_t i = middle; i != size_; ++i) (*this)[to++] = static_cast<T&&>((*this)[i]);
-    for (T& value : before) (*this)[to++] = static_cast<T&&>(value);
   }
 };
 

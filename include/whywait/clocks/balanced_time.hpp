@@ -199,18 +199,20 @@ class balanced_time {
    public:
     // Null beyond `most` places.
     use* of(core::stable_key place, std::size_t most) {
-      const auto fresh = static_cast<std::uint32_t>(keys_.size());
-      if (fresh == most && numbers_.find(place) == base::key_map::none) return nullptr;
-      const std::uint32_t at = numbers_.intern(place, fresh);
-      if (at == fresh) {
+      if (find(place) == nullptr) {
+        if (keys_.size() == most) return nullptr;
+        last_ = numbers_.intern(place, static_cast<std::uint32_t>(keys_.size()));
         keys_.push_back(place);
         uses_.resize(uses_.size() + balance_course::parts);
       }
-      return uses_.data() + at * balance_course::parts;
+      return uses_.data() + last_ * balance_course::parts;
     }
     const use* find(core::stable_key place) const noexcept {
-      const std::uint32_t at = numbers_.find(place);
-      return at == base::key_map::none ? nullptr : uses_.data() + at * balance_course::parts;
+      if (place != last_place_) {  // many pieces lie at the place of the one before
+        last_place_ = place;
+        last_ = numbers_.find(place);
+      }
+      return last_ == base::key_map::none ? nullptr : uses_.data() + last_ * balance_course::parts;
     }
     void add_to(longest_places& sums) const noexcept {
       for (std::size_t i = 0; i != keys_.size(); ++i) {
@@ -288,6 +290,8 @@ class balanced_time {
     }
 
     base::key_map numbers_;
+    mutable core::stable_key last_place_ = 0;  ///< of the last `find`, and its answer
+    mutable std::uint32_t last_ = base::key_map::none;
     base::pod_vector<core::stable_key> keys_;  ///< by place
     base::pod_vector<use> uses_;  ///< by place and part
     base::pod_vector<double> weights_;  ///< by place: time of a piece

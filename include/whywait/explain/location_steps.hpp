@@ -98,9 +98,10 @@ class location_steps {
   }
   /// Whether a record is an operation of all ranks, which all of them pass in the same order.
   [[gnu::noinline]] static bool of_all(const rank_history& rank, const core::sync_record& r) noexcept {
+    if (!core::is_ordered_collective(r.call)) return false;  // most records
     if (r.comm >= rank.communicators.size() || r.has(core::sync_flag::failed | core::sync_flag::met)) return false;
     const communicator& comm = rank.communicators[r.comm];
-    return comm.id != 0 && !comm.inter && !comm.outside && comm.size == rank.ranks && core::is_ordered_collective(r.call);
+    return comm.id != 0 && !comm.inter && !comm.outside && comm.size == rank.ranks;
   }
 
  private:
