@@ -4138,7 +4138,7 @@ class code_counter {
     const kept_errno kept;
     if (state_ == reading ? !is_own_thread() : !meet(now)) return state_ == met && !fresh_ ? outcome::begins : outcome::nothing;
     const values before = last_;
-    last_ = read();
+    read_on();
     due_ = now + long_ticks_;
     out = last_.since(before);
     if (ticks > long_ticks_) own_.add(out);
@@ -4149,8 +4149,27 @@ class code_counter {
     const kept_errno kept;
     if (state_ == met && fresh_) open();
     if (state_ != reading || !is_own_thread()) return;
-    last_ = read();
+    read_on();
     due_ = now;  // code between two long calls is read, however short it is
+  }
+
+  /// What the kernel did for the thread so far; zero until something is counted.
+  struct kernel_work {
+    int64_t ran_ns = 0, faults = 0;
+  };
+  __attribute__((noinline, cold)) kernel_work kernel_work_now() const noexcept {
+    timespec ran;  // rusage also has it, but only up to the last tick of the kernel's timer
+    rusage used;
+    if (state_ == unmet || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran) != 0 || getrusage(RUSAGE_THREAD, &used) != 0) return {};
+    return {int64_t(ran.tv_sec) * 1000000000 + ran.tv_nsec, int64_t(used.ru_minflt) + int64_t(used.ru_majflt)};
+  }
+  /// What happened since `before`, all of it in the kernel, was for whywait and is no part of the code. Both together 1 us.
+  __attribute__((noinline, cold)) void leave_out(const kernel_work& before) noexcept {
+    const kept_errno kept;
+    const kernel_work now = kernel_work_now();
+    last_.counts[core::code_count::ran_ns] += now.ran_ns - before.ran_ns;
+    last_.counts[core::code_count::system_ns] += now.ran_ns - before.ran_ns;
+    last_.counts[core::code_count::faults] += now.faults - before.faults;
   }
 
   /// Of long stretches of code, and what was counted shortly before them; up to the last call.
@@ -4268,8 +4287,15 @@ class code_counter {
     due_ = core::cycle_clock::now() + long_ticks_;
   }
 
+  // The kernel notes time in the kernel late, so that what is left out may be ahead of it.
+  void read_on() noexcept {
+    const core::code_counts left_out = last_.counts;
+    last_ = read();
+    for (size_t i = 0; i != static_cast<size_t>(core::code_count::moves); ++i)
+      if (last_.counts.values[i] < left_out.values[i]) last_.counts.values[i] = left_out.values[i];
+  }
   // About 2 us.
-  values read() const noexcept {
+  __attribute__((noinline)) values read() const noexcept {
     values out = last_;
     processor_.read(out.processor);
     read_kernel(out.counts);
@@ -7704,6 +7730,15 @@ __attribute__((noinline)) void keep_code(core::registry& registry, const Keep& k
                           [](void* self, const core::path_step& step) noexcept { (*static_cast<const Keep*>(self))(step); }});
 }
 
+// Maps memory, which is no part of the program's code.
+template <class Buffer>
+__attribute__((noinline, cold)) auto claim_uncounted(Buffer& buffer, thread_facts& thread) noexcept {
+  const code_counter::kernel_work before = thread.counter.kernel_work_now();
+  auto* const place = buffer.claim();
+  thread.counter.leave_out(before);
+  return place;
+}
+
 }  // namespace detail
 
 /// Ends the segment of the calling thread at `now` and keeps its steps. Returns the time if that took a fresh chunk or counters
@@ -7718,7 +7753,7 @@ __attribute__((always_inline)) inline uint64_t close_segment(location& here, thr
   const auto keep = [&](const core::path_step& step) noexcept {
     core::path_step* place = here.steps.claim_at_once();
     if (__builtin_expect(place == nullptr, 0)) {
-      place = here.steps.claim();
+      place = detail::claim_uncounted(here.steps, thread);
       paused = true;
     }
     if (place != nullptr) {
@@ -7746,7 +7781,7 @@ __attribute__((always_inline)) inline uint64_t close_segment(location& here, thr
 __attribute__((noinline, cold)) inline core::sync_record* claim_again(location& here, thread_facts& thread, run_facts& run,
                                                                       uint64_t begin, uint32_t posting) noexcept {
   if (!run.closed) {
-    if (core::sync_record* const place = here.syncs.claim()) return place;
+    if (core::sync_record* const place = detail::claim_uncounted(here.syncs, thread)) return place;
     run.close(begin, posting != 0 ? posting - 1 : run.posted());
   } else if (__builtin_expect(posting != 0 && posting <= run.closed_posting, 0)) {
     run.close(begin, posting - 1);  // taken before another thread found the memory full
@@ -7994,7 +8029,7 @@ class call : public call_summary {
     steps_ = static_cast<uint32_t>(here.steps.size());
     place_ = here.syncs.claim_at_once();
     if (__builtin_expect(place_ == nullptr, 0)) {
-      pause_until(fresh_chunk(here));
+      pause_until(fresh_chunk(*thread_));
       place_ = here.syncs.claim_at_once();
     }
   }
@@ -8066,8 +8101,8 @@ class call : public call_summary {
     return core::cycle_clock::now();
   }
 
-  static __attribute__((noinline, cold)) uint64_t fresh_chunk(record::location& here) noexcept {
-    here.syncs.claim();
+  static __attribute__((noinline, cold)) uint64_t fresh_chunk(thread_state& thread) noexcept {
+    record::detail::claim_uncounted(thread.location->syncs, thread);
     return core::cycle_clock::now();
   }
 

@@ -184,7 +184,7 @@ class call : public call_summary {
     steps_ = static_cast<uint32_t>(here.steps.size());
     place_ = here.syncs.claim_at_once();
     if (__builtin_expect(place_ == nullptr, 0)) {
-      pause_until(fresh_chunk(here));
+      pause_until(fresh_chunk(*thread_));
       place_ = here.syncs.claim_at_once();
     }
   }
@@ -256,8 +256,8 @@ class call : public call_summary {
     return core::cycle_clock::now();
   }
 
-  static __attribute__((noinline, cold)) uint64_t fresh_chunk(record::location& here) noexcept {
-    here.syncs.claim();
+  static __attribute__((noinline, cold)) uint64_t fresh_chunk(thread_state& thread) noexcept {
+    record::detail::claim_uncounted(thread.location->syncs, thread);
     return core::cycle_clock::now();
   }
 

@@ -57,6 +57,15 @@ __attribute__((noinline)) void keep_code(core::registry& registry, const Keep& k
                           [](void* self, const core::path_step& step) noexcept { (*static_cast<const Keep*>(self))(step); }});
 }
 
+// Maps memory, which is no part of the program's code.
+template <class Buffer>
+__attribute__((noinline, cold)) auto claim_uncounted(Buffer& buffer, thread_facts& thread) noexcept {
+  const code_counter::kernel_work before = thread.counter.kernel_work_now();
+  auto* const place = buffer.claim();
+  thread.counter.leave_out(before);
+  return place;
+}
+
 }  // namespace detail
 
 /// Ends the segment of the calling thread at `now` and keeps its steps. Returns the time if that took a fresh chunk or counters
@@ -71,7 +80,7 @@ __attribute__((always_inline)) inline uint64_t close_segment(location& here, thr
   const auto keep = [&](const core::path_step& step) noexcept {
     core::path_step* place = here.steps.claim_at_once();
     if (__builtin_expect(place == nullptr, 0)) {
-      place = here.steps.claim();
+      place = detail::claim_uncounted(here.steps, thread);
       paused = true;
     }
     if (place != nullptr) {
@@ -99,7 +108,7 @@ __attribute__((always_inline)) inline uint64_t close_segment(location& here, thr
 __attribute__((noinline, cold)) inline core::sync_record* claim_again(location& here, thread_facts& thread, run_facts& run,
                                                                       uint64_t begin, uint32_t posting) noexcept {
   if (!run.closed) {
-    if (core::sync_record* const place = here.syncs.claim()) return place;
+    if (core::sync_record* const place = detail::claim_uncounted(here.syncs, thread)) return place;
     run.close(begin, posting != 0 ? posting - 1 : run.posted());
   } else if (__builtin_expect(posting != 0 && posting <= run.closed_posting, 0)) {
     run.close(begin, posting - 1);  // taken before another thread found the memory full

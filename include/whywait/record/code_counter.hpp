@@ -75,7 +75,7 @@ class code_counter {
     const kept_errno kept;
     if (state_ == reading ? !is_own_thread() : !meet(now)) return state_ == met && !fresh_ ? outcome::begins : outcome::nothing;
     const values before = last_;
-    last_ = read();
+    read_on();
     due_ = now + long_ticks_;
     out = last_.since(before);
     if (ticks > long_ticks_) own_.add(out);
@@ -86,8 +86,27 @@ class code_counter {
     const kept_errno kept;
     if (state_ == met && fresh_) open();
     if (state_ != reading || !is_own_thread()) return;
-    last_ = read();
+    read_on();
     due_ = now;  // code between two long calls is read, however short it is
+  }
+
+  /// What the kernel did for the thread so far; zero until something is counted.
+  struct kernel_work {
+    int64_t ran_ns = 0, faults = 0;
+  };
+  __attribute__((noinline, cold)) kernel_work kernel_work_now() const noexcept {
+    timespec ran;  // rusage also has it, but only up to the last tick of the kernel's timer
+    rusage used;
+    if (state_ == unmet || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran) != 0 || getrusage(RUSAGE_THREAD, &used) != 0) return {};
+    return {int64_t(ran.tv_sec) * 1000000000 + ran.tv_nsec, int64_t(used.ru_minflt) + int64_t(used.ru_majflt)};
+  }
+  /// What happened since `before`, all of it in the kernel, was for whywait and is no part of the code. Both together 1 us.
+  __attribute__((noinline, cold)) void leave_out(const kernel_work& before) noexcept {
+    const kept_errno kept;
+    const kernel_work now = kernel_work_now();
+    last_.counts[core::code_count::ran_ns] += now.ran_ns - before.ran_ns;
+    last_.counts[core::code_count::system_ns] += now.ran_ns - before.ran_ns;
+    last_.counts[core::code_count::faults] += now.faults - before.faults;
   }
 
   /// Of long stretches of code, and what was counted shortly before them; up to the last call.
@@ -205,8 +224,15 @@ class code_counter {
     due_ = core::cycle_clock::now() + long_ticks_;
   }
 
+  // The kernel notes time in the kernel late, so that what is left out may be ahead of it.
+  void read_on() noexcept {
+    const core::code_counts left_out = last_.counts;
+    last_ = read();
+    for (size_t i = 0; i != static_cast<size_t>(core::code_count::moves); ++i)
+      if (last_.counts.values[i] < left_out.values[i]) last_.counts.values[i] = left_out.values[i];
+  }
   // About 2 us.
-  values read() const noexcept {
+  __attribute__((noinline)) values read() const noexcept {
     values out = last_;
     processor_.read(out.processor);
     read_kernel(out.counts);

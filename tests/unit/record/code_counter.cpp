@@ -98,6 +98,35 @@ TEST_CASE("page faults of code are counted, those in a long call are not") {
   CHECK(errno == 123);
 }
 
+TEST_CASE("what the kernel does for whywait is no part of the code") {
+  code_counter counter{};
+  counter.start();
+  code_counts counted{}, more{};
+  code_counter::kernel_work before = counter.kernel_work_now();
+  touch_pages(5000);
+  const code_counter::kernel_work after = counter.kernel_work_now();
+  REQUIRE(after.faults - before.faults >= 5000);
+  REQUIRE(after.ran_ns > before.ran_ns);
+  errno = 123;
+  counter.leave_out(before);
+  CHECK(errno == 123);
+  touch_pages(1000);
+  REQUIRE(read_counts(counter, counted));
+  CHECK(counted[code_count::faults] >= 1000);
+  CHECK(counted[code_count::faults] < 1400);
+  const std::int64_t took_ns = after.ran_ns - before.ran_ns;
+  before = counter.kernel_work_now();
+  touch_pages(5000);
+  counter.leave_out(before);
+  REQUIRE(read_counts(counter, more));
+  CHECK(more[code_count::faults] < 400);
+  CHECK(2 * more[code_count::ran_ns] < took_ns);
+  counter.stop();
+  CHECK(counter.kernel_work_now().ran_ns == 0);
+  counter.leave_out({});
+  CHECK(counter.own().nothing());
+}
+
 TEST_CASE("a reading is due about every millisecond, and a young thread has no files") {
   std::thread([] {
     const std::set<int> before = open_files();
