@@ -41,7 +41,7 @@ ROLES = {
     "initiate": "initiates a collective, whose needs are those of the blocking one; the call that completes it waits",
     "epoch": "waits for the post, the completion, or the progress of the other side",
     "lock": "waits for the holder of the lock, or for the progress of the target",
-    "transfer": "moves data of a window",
+    "transfer": "moves data of a window, or [polls](#counted-not-explained) a flag or mutex in it",
     "file_all": "of all that opened a file: where the library synchronises them, they wait for all; the rest is input and output",
     "file_in_turn": "the same, or waits for the lower ranks",
     "file": "input and output without other ranks; with a request, the call that completes it takes the time",
@@ -121,6 +121,9 @@ def page():
             lines.append(f"| {in_words(names)} | {meaning} |")
     lines += ["", "## Counted, not explained", "",
               "Their time is known, and [weakens what is drawn from the run](../method.md#413-time-that-is-not-understood).", "",
+              "A flag or a mutex in a window is such a case: if one call of `MPI_Get`, `MPI_Compare_and_swap` or `MPI_Fetch_and_op` with "
+              "`MPI_NO_OP` reads one element at the same place again, with nothing but `MPI_Win_flush*` in between, and finds the same "
+              "value, then it polls. Which rank changes the value is not known.", "",
               "| | functions | why not |", "|---|---|---|"]
     for group, reason, _ in UNEXPLAINED:
         names = [n for n in others if reason_of(n)[0] == group]

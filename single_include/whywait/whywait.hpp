@@ -994,8 +994,8 @@ enum : int32_t {
 /// `epoch` leave a posting of no duration for each member of the group in the same way, two if they end an epoch. For calls of the
 /// role `lock` and `transfer`, `peer` is the target (-1: all); `tag` of MPI_Win_lock is 1 if the lock is exclusive.
 /// Polls (MPI_Test*, MPI_Iprobe, ...) that follow one another directly are one record from the first entry to the last
-/// leave; `completed_by` is how long they were in MPI, in 256 ticks, and `completion` how many they are if they found
-/// nothing, else how often the thread slept between them.
+/// leave, and so are MPI_Compare_and_swap and other operations that read one place of a window again; `completed_by` is how long they
+/// were in MPI, in 256 ticks, and `completion` how many they are if they found nothing, else how often the thread slept between them.
 struct sync_record {
   uint64_t begin;  ///< enter of the call, clock ticks
   uint64_t duration;  ///< leave minus enter, clock ticks
@@ -1016,11 +1016,25 @@ struct sync_record {
 };
 static_assert(sizeof(sync_record) == 64, "a sync record is one cache line");
 
+namespace detail {
+__attribute__((always_inline)) inline bool found_nothing(const sync_record& r, uint64_t of) noexcept {
+  return r.has(sync_flag::found_nothing) && (of >> static_cast<unsigned>(role_of(r.call)) & 1) != 0;
+}
+constexpr uint64_t bit_of(call_role role) noexcept { return uint64_t(1) << static_cast<unsigned>(role); }
+}  // namespace detail
+
+/// Whether a record is of operations that read one place of a window again and again.
+__attribute__((always_inline)) inline bool polls_window(const sync_record& r) noexcept {
+  return detail::found_nothing(r, detail::bit_of(call_role::transfer) | detail::bit_of(call_role::lock));
+}
 /// Whether a record is of polls that found nothing.
 __attribute__((always_inline)) inline bool polled_in_vain(const sync_record& r) noexcept {
-  if (!r.has(sync_flag::found_nothing)) return false;
-  const call_role role = role_of(r.call);
-  return role == call_role::test || role == call_role::test_probe;
+  return detail::found_nothing(r, detail::bit_of(call_role::test) | detail::bit_of(call_role::test_probe) |
+                                      detail::bit_of(call_role::transfer) | detail::bit_of(call_role::lock));
+}
+/// Whether a record goes on with the polls of the one before, which found nothing. A window that is read for another value does not.
+inline bool polls_on(const sync_record& before, const sync_record& r) noexcept {
+  return polled_in_vain(before) && before.site == r.site && (!polls_window(before) || polls_window(r));
 }
 
 /// Whether unmarked code before a record and behind it is the same piece: how often polls find nothing is chance, and an anchor
@@ -6838,6 +6852,20 @@ struct poll_run {
   uint64_t reading;      ///< how long that took
 };
 
+/// The last operation that read one place of a window.
+struct window_read {
+  const void* from;  ///< its call; null: none
+  uint64_t window;   ///< handle_of
+  int64_t place;
+  uint64_t type;     ///< bits_of
+  uint64_t records;  ///< of the thread, behind it and the MPI_Win_flush* that follow it
+  const void* result;  ///< valid when it is flushed
+  uint64_t bytes;   ///< of `value`, up to 8
+  uint64_t value;   ///< what it found
+  int32_t target;
+  bool again;  ///< it followed another one of the same place and call
+};
+
 /// Order of posting in some communicators.
 struct alignas(64) posting_lock {
   spin_lock lock;
@@ -6862,6 +6890,7 @@ struct thread_state : thread_facts {
     int64_t bytes;  // -1: derived, queried each time, because its handle may be reused for another type
   } types[16];
   poll_run polls;
+  window_read last_read;
   uint64_t recorded_polls;  ///< of `failed_polls`, those that began a record
   void* scratch;  // for arrays of requests; grows outside the common case
   uint64_t scratch_bytes;
@@ -16709,18 +16738,23 @@ inline int test_epoch(core::mpi_call what, caller from, passed_call& pass, MPI_W
   return code;
 }
 
-/// MPI_Win_sync: waits for no rank, but loops that wait for memory to change call it. One that is called again directly is a poll
-/// that found nothing.
-inline int sync_window(core::mpi_call what, caller from, passed_call& pass) {
+namespace detail {
+/// A call that is a poll because it is repeated: the one before found nothing. `others`: as in poll_call.
+__attribute__((noinline)) inline int repeat(core::mpi_call what, caller from, passed_call& pass, bool others) {
   poll_call here(what, from);
   if (!here) return pass();
   here.ask();
   const int code = pass();
-  here.found_nothing(true);
+  here.found_nothing(others);
   return code;
 }
+}  // namespace detail
 
-/// MPI_Win_lock to MPI_Win_flush_local_all. `target`: -1: all.
+/// MPI_Win_sync: waits for no rank, but loops that wait for memory to change call it. One that is called again directly is a poll
+/// that found nothing.
+inline int sync_window(core::mpi_call what, caller from, passed_call& pass) { return detail::repeat(what, from, pass, true); }
+
+/// MPI_Win_lock to MPI_Win_unlock_all. `target`: -1: all.
 inline int lock_window(core::mpi_call what, caller from, passed_call& pass, MPI_Win window, int target = detail::whole_window,
                        bool exclusive = false) {
   call here(what, from);
@@ -16730,6 +16764,57 @@ inline int lock_window(core::mpi_call what, caller from, passed_call& pass, MPI_
   here.leave();
   if (code != MPI_SUCCESS) here.refuse();
   else detail::store_whole(here, window, target, 0, exclusive ? 1 : 0);
+  return code;
+}
+
+/// Operations that read one place of a window: MPI_Get, MPI_Compare_and_swap and, if `reads`, MPI_Fetch_and_op. If the same call reads
+/// the same place again, with nothing but MPI_Win_flush* in between, and the value did not change, it is a poll: the program waits for
+/// another value.
+__attribute__((noinline)) inline int read_window(core::mpi_call what, caller from, passed_call& pass, const void* result,
+                                                 MPI_Count count, MPI_Datatype type, int target, MPI_Aint place, MPI_Win window,
+                                                 bool reads = true) {
+  thread_state* const thread = recording_thread();
+  if (thread == nullptr) return pass();
+  window_read& last = thread->last_read;
+  const auto& records = thread->location->syncs;
+  last.again = reads && count == 1 && last.type == bits_of(type) && last.from == from.address &&
+               last.window == handle_of(window) && last.place == place && last.target == target &&
+               last.records == records.size();
+  const int code =
+      last.again ? detail::repeat(what, from, pass, false) : transfer(what, from, pass, count, type, target, window);
+  int numbers = 0, combiner = MPI_COMBINER_NAMED;
+  reads = reads && count == 1 && code == MPI_SUCCESS;  // else the type may be none
+  if (reads && !last.again) PMPI_Type_get_envelope(type, &numbers, &numbers, &numbers, &combiner);
+  reads = reads && combiner == MPI_COMBINER_NAMED;
+  last.from = reads ? from.address : nullptr;
+  last.type = bits_of(type);
+  last.window = handle_of(window);
+  last.place = place;
+  last.target = target;
+  last.records = records.size();
+  last.result = result;
+  last.bytes = reads ? bytes_of(*thread, 1, type) : 0;
+  return code;
+}
+
+/// MPI_Win_flush to MPI_Win_flush_local_all. After an operation that is a poll they are part of it.
+__attribute__((noinline)) inline int flush_window(core::mpi_call what, caller from, passed_call& pass, MPI_Win window,
+                                                  int target = detail::whole_window) {
+  thread_state* const thread = recording_thread();
+  if (thread == nullptr) return pass();
+  window_read& last = thread->last_read;
+  const auto& records = thread->location->syncs;
+  const bool follows = last.from != nullptr && last.window == handle_of(window) && last.records == records.size();
+  const int code =
+      follows && last.again ? detail::repeat(what, from, pass, false) : lock_window(what, from, pass, window, target);
+  if (!follows) return code;
+  last.records = records.size();
+  if (last.result == nullptr || (target >= 0 && target != last.target)) return code;
+  uint64_t value = 0;  // the buffer is the program's until this call, and need not be there at the next one
+  if (code == MPI_SUCCESS) __builtin_memcpy(&value, last.result, last.bytes < sizeof value ? last.bytes : sizeof value);
+  last.result = nullptr;
+  if (last.again && value != last.value) last.from = nullptr;
+  last.value = value;
   return code;
 }
 
@@ -16762,7 +16847,7 @@ inline int lock_window(core::mpi_call what, caller from, passed_call& pass, MPI_
     target_type, win), transfer, (, target_count, target_type, rank, win))                                             \
   X(Get, (void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type               \
     target_count, MPI_Datatype target_type, MPI_Win win), (origin, count, type, rank, displacement, target_count,      \
-    target_type, win), transfer, (, target_count, target_type, rank, win))                                             \
+    target_type, win), read_window, (, origin, count, type, rank, displacement, win))                                  \
   X(Accumulate, (const void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement,             \
     count_type target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win), (origin, count, type, rank,            \
     displacement, target_count, target_type, op, win), transfer, (, target_count, target_type, rank, win))             \
@@ -16803,15 +16888,16 @@ inline int lock_window(core::mpi_call what, caller from, passed_call& pass, MPI_
   X(Win_lock_all, (int assertion, MPI_Win win), (assertion, win), lock_window, (, win))                                \
   X(Win_unlock, (int rank, MPI_Win win), (rank, win), lock_window, (, win, rank))                                      \
   X(Win_unlock_all, (MPI_Win win), (win), lock_window, (, win))                                                        \
-  X(Win_flush, (int rank, MPI_Win win), (rank, win), lock_window, (, win, rank))                                       \
-  X(Win_flush_all, (MPI_Win win), (win), lock_window, (, win))                                                         \
-  X(Win_flush_local, (int rank, MPI_Win win), (rank, win), lock_window, (, win, rank))                                 \
-  X(Win_flush_local_all, (MPI_Win win), (win), lock_window, (, win))                                                   \
+  X(Win_flush, (int rank, MPI_Win win), (rank, win), flush_window, (, win, rank))                                      \
+  X(Win_flush_all, (MPI_Win win), (win), flush_window, (, win))                                                        \
+  X(Win_flush_local, (int rank, MPI_Win win), (rank, win), flush_window, (, win, rank))                                \
+  X(Win_flush_local_all, (MPI_Win win), (win), flush_window, (, win))                                                  \
   X(Fetch_and_op, (const void* origin, void* result, MPI_Datatype type, int rank, MPI_Aint displacement, MPI_Op        \
-    op, MPI_Win win), (origin, result, type, rank, displacement, op, win), transfer, (, 1, type, rank, win))           \
+    op, MPI_Win win), (origin, result, type, rank, displacement, op, win), read_window, (, result, 1, type, rank,      \
+    displacement, win, op == MPI_NO_OP))                                                                               \
   X(Compare_and_swap, (const void* origin, const void* compare, void* result, MPI_Datatype type, int rank,             \
-    MPI_Aint displacement, MPI_Win win), (origin, compare, result, type, rank, displacement, win), transfer, (, 1,     \
-    type, rank, win))                                                                                                  \
+    MPI_Aint displacement, MPI_Win win), (origin, compare, result, type, rank, displacement, win), read_window, (,     \
+    result, 1, type, rank, displacement, win))                                                                         \
   X(Win_free, (MPI_Win* win), (win), free_window, (, win))
 // clang-format on
 
@@ -22188,8 +22274,7 @@ inline std::uint32_t code_end_site(const location_history& here, std::uint64_t r
 /// be work, or a loop that waits.
 inline bool is_between_polls(const location_history& here, std::uint64_t record) noexcept {
   if (record <= here.carried || record >= here.records.size()) return false;
-  const core::sync_record& before = here.records[record - 1];
-  return core::polled_in_vain(before) && before.site == here.records[record].site;
+  return core::polls_on(here.records[record - 1], here.records[record]);
 }
 
 /// World rank of peer `peer` of a communicator; -1 if there is no such peer.
@@ -32075,7 +32160,7 @@ class lock_book {
       walk.step(r);
       const core::call_role role = core::role_of(r.call);
       if ((role != core::call_role::lock && role != core::call_role::transfer) || r.comm >= rank_->communicators.size() ||
-          r.has(core::sync_flag::failed | core::sync_flag::proc_null)) {
+          r.has(core::sync_flag::failed | core::sync_flag::proc_null) || core::polls_window(r)) {
         continue;
       }
       const core::stable_key window = rank_->communicators[r.comm].id;
@@ -62417,7 +62502,7 @@ class time_not_understood {
   // Whether the call returned only when requests were complete, or was only about requests that no wrapper created.
   static bool completes(const core::sync_record& r) noexcept {
     const core::call_role role = core::role_of(r);
-    if (core::polled_in_vain(r)) return r.has(core::sync_flag::of_others);
+    if (core::polled_in_vain(r)) return r.has(core::sync_flag::of_others) || core::polls_window(r);
     return role == core::call_role::complete_all || role == core::call_role::complete_any;
   }
   // The place of a call site among those of all locations, after `before` places of earlier locations.
@@ -62432,7 +62517,7 @@ class time_not_understood {
     for (const core::location_history& here : history.locations) {
       for (std::uint64_t i = here.carried + 1; i < here.records.size(); ++i) {
         const core::sync_record &before = here.records[i - 1], &r = here.records[i];
-        if (!core::polled_in_vain(before) || before.has(core::sync_flag::of_others) || r.site != before.site) continue;
+        if (!core::polls_on(before, r) || before.has(core::sync_flag::of_others)) continue;
         std::uint64_t ticks = r.begin - (before.begin + before.duration);
         bool marked = ticks > r.begin;
         for (std::uint64_t s = before.steps; s < std::min<std::uint64_t>(r.steps, here.steps.size()) && !marked; ++s) {

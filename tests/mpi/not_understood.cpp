@@ -81,6 +81,42 @@ int main(int argc, char** argv) {
   after_a_nap([&] { MPI_Allreduce(&in, out, 1, MPI_INT, MPI_SUM, hidden); });
   compare("MPI_Allreduce on a communicator that no wrapper saw");
   PMPI_Comm_free(&hidden);
+
+  long* flag = nullptr;
+  MPI_Win window;
+  MPI_Win_allocate(sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &flag, &window);
+  *flag = 0;
+  MPI_Win_lock_all(0, window);
+  MPI_Barrier(MPI_COMM_WORLD);
+  before = whywait::mpi::explain(MPI_COMM_WORLD).not_understood_seconds;
+  const auto set_flag = [&](long to) {
+    long old = 0;
+    MPI_Fetch_and_op(&to, &old, MPI_LONG, 0, 0, MPI_REPLACE, window);
+    MPI_Win_flush(0, window);
+  };
+  long step = 0;
+  after_a_nap([&] {
+    ++step;
+    if (rank == 1) return set_flag(step);
+    for (long seen = 0, nothing = 0; seen < step;) {
+      MPI_Fetch_and_op(&nothing, &seen, MPI_LONG, 0, 0, MPI_NO_OP, window);
+      MPI_Win_flush(0, window);
+    }
+  });
+  compare("a flag in a window");
+  if (rank == 0) set_flag(1);  // the mutex is taken
+  MPI_Barrier(MPI_COMM_WORLD);
+  before = whywait::mpi::explain(MPI_COMM_WORLD).not_understood_seconds;
+  after_a_nap([&] {
+    if (rank == 1) return set_flag(0);
+    for (long taken = 1, free = 0, old = 1; old != 0;) {
+      MPI_Compare_and_swap(&taken, &free, &old, MPI_LONG, 0, 0, window);
+      MPI_Win_flush_all(window);
+    }
+  });
+  compare("a mutex in a window");
+  MPI_Win_unlock_all(window);
+  MPI_Win_free(&window);
   MPI_Finalize();
   return failures;
 }

@@ -51,8 +51,8 @@ enum : int32_t {
 /// `epoch` leave a posting of no duration for each member of the group in the same way, two if they end an epoch. For calls of the
 /// role `lock` and `transfer`, `peer` is the target (-1: all); `tag` of MPI_Win_lock is 1 if the lock is exclusive.
 /// Polls (MPI_Test*, MPI_Iprobe, ...) that follow one another directly are one record from the first entry to the last
-/// leave; `completed_by` is how long they were in MPI, in 256 ticks, and `completion` how many they are if they found
-/// nothing, else how often the thread slept between them.
+/// leave, and so are MPI_Compare_and_swap and other operations that read one place of a window again; `completed_by` is how long they
+/// were in MPI, in 256 ticks, and `completion` how many they are if they found nothing, else how often the thread slept between them.
 struct sync_record {
   uint64_t begin;  ///< enter of the call, clock ticks
   uint64_t duration;  ///< leave minus enter, clock ticks
@@ -73,11 +73,25 @@ struct sync_record {
 };
 static_assert(sizeof(sync_record) == 64, "a sync record is one cache line");
 
+namespace detail {
+__attribute__((always_inline)) inline bool found_nothing(const sync_record& r, uint64_t of) noexcept {
+  return r.has(sync_flag::found_nothing) && (of >> static_cast<unsigned>(role_of(r.call)) & 1) != 0;
+}
+constexpr uint64_t bit_of(call_role role) noexcept { return uint64_t(1) << static_cast<unsigned>(role); }
+}  // namespace detail
+
+/// Whether a record is of operations that read one place of a window again and again.
+__attribute__((always_inline)) inline bool polls_window(const sync_record& r) noexcept {
+  return detail::found_nothing(r, detail::bit_of(call_role::transfer) | detail::bit_of(call_role::lock));
+}
 /// Whether a record is of polls that found nothing.
 __attribute__((always_inline)) inline bool polled_in_vain(const sync_record& r) noexcept {
-  if (!r.has(sync_flag::found_nothing)) return false;
-  const call_role role = role_of(r.call);
-  return role == call_role::test || role == call_role::test_probe;
+  return detail::found_nothing(r, detail::bit_of(call_role::test) | detail::bit_of(call_role::test_probe) |
+                                      detail::bit_of(call_role::transfer) | detail::bit_of(call_role::lock));
+}
+/// Whether a record goes on with the polls of the one before, which found nothing. A window that is read for another value does not.
+inline bool polls_on(const sync_record& before, const sync_record& r) noexcept {
+  return polled_in_vain(before) && before.site == r.site && (!polls_window(before) || polls_window(r));
 }
 
 /// Whether unmarked code before a record and behind it is the same piece: how often polls find nothing is chance, and an anchor

@@ -199,7 +199,7 @@ class lock_book {
       walk.step(r);
       const core::call_role role = core::role_of(r.call);
       if ((role != core::call_role::lock && role != core::call_role::transfer) || r.comm >= rank_->communicators.size() ||
-          r.has(core::sync_flag::failed | core::sync_flag::proc_null)) {
+          r.has(core::sync_flag::failed | core::sync_flag::proc_null) || core::polls_window(r)) {
         continue;
       }
       const core::stable_key window = rank_->communicators[r.comm].id;

@@ -59,8 +59,7 @@ inline std::uint32_t code_end_site(const location_history& here, std::uint64_t r
 /// be work, or a loop that waits.
 inline bool is_between_polls(const location_history& here, std::uint64_t record) noexcept {
   if (record <= here.carried || record >= here.records.size()) return false;
-  const core::sync_record& before = here.records[record - 1];
-  return core::polled_in_vain(before) && before.site == here.records[record].site;
+  return core::polls_on(here.records[record - 1], here.records[record]);
 }
 
 /// World rank of peer `peer` of a communicator; -1 if there is no such peer.

@@ -221,7 +221,7 @@ class time_not_understood {
   // Whether the call returned only when requests were complete, or was only about requests that no wrapper created.
   static bool completes(const core::sync_record& r) noexcept {
     const core::call_role role = core::role_of(r);
-    if (core::polled_in_vain(r)) return r.has(core::sync_flag::of_others);
+    if (core::polled_in_vain(r)) return r.has(core::sync_flag::of_others) || core::polls_window(r);
     return role == core::call_role::complete_all || role == core::call_role::complete_any;
   }
   // The place of a call site among those of all locations, after `before` places of earlier locations.
@@ -236,7 +236,7 @@ class time_not_understood {
     for (const core::location_history& here : history.locations) {
       for (std::uint64_t i = here.carried + 1; i < here.records.size(); ++i) {
         const core::sync_record &before = here.records[i - 1], &r = here.records[i];
-        if (!core::polled_in_vain(before) || before.has(core::sync_flag::of_others) || r.site != before.site) continue;
+        if (!core::polls_on(before, r) || before.has(core::sync_flag::of_others)) continue;
         std::uint64_t ticks = r.begin - (before.begin + before.duration);
         bool marked = ticks > r.begin;
         for (std::uint64_t s = before.steps; s < std::min<std::uint64_t>(r.steps, here.steps.size()) && !marked; ++s) {

@@ -265,18 +265,23 @@ inline int test_epoch(core::mpi_call what, caller from, passed_call& pass, MPI_W
   return code;
 }
 
-/// MPI_Win_sync: waits for no rank, but loops that wait for memory to change call it. One that is called again directly is a poll
-/// that found nothing.
-inline int sync_window(core::mpi_call what, caller from, passed_call& pass) {
+namespace detail {
+/// A call that is a poll because it is repeated: the one before found nothing. `others`: as in poll_call.
+__attribute__((noinline)) inline int repeat(core::mpi_call what, caller from, passed_call& pass, bool others) {
   poll_call here(what, from);
   if (!here) return pass();
   here.ask();
   const int code = pass();
-  here.found_nothing(true);
+  here.found_nothing(others);
   return code;
 }
+}  // namespace detail
 
-/// MPI_Win_lock to MPI_Win_flush_local_all. `target`: -1: all.
+/// MPI_Win_sync: waits for no rank, but loops that wait for memory to change call it. One that is called again directly is a poll
+/// that found nothing.
+inline int sync_window(core::mpi_call what, caller from, passed_call& pass) { return detail::repeat(what, from, pass, true); }
+
+/// MPI_Win_lock to MPI_Win_unlock_all. `target`: -1: all.
 inline int lock_window(core::mpi_call what, caller from, passed_call& pass, MPI_Win window, int target = detail::whole_window,
                        bool exclusive = false) {
   call here(what, from);
@@ -286,6 +291,57 @@ inline int lock_window(core::mpi_call what, caller from, passed_call& pass, MPI_
   here.leave();
   if (code != MPI_SUCCESS) here.refuse();
   else detail::store_whole(here, window, target, 0, exclusive ? 1 : 0);
+  return code;
+}
+
+/// Operations that read one place of a window: MPI_Get, MPI_Compare_and_swap and, if `reads`, MPI_Fetch_and_op. If the same call reads
+/// the same place again, with nothing but MPI_Win_flush* in between, and the value did not change, it is a poll: the program waits for
+/// another value.
+__attribute__((noinline)) inline int read_window(core::mpi_call what, caller from, passed_call& pass, const void* result,
+                                                 MPI_Count count, MPI_Datatype type, int target, MPI_Aint place, MPI_Win window,
+                                                 bool reads = true) {
+  thread_state* const thread = recording_thread();
+  if (thread == nullptr) return pass();
+  window_read& last = thread->last_read;
+  const auto& records = thread->location->syncs;
+  last.again = reads && count == 1 && last.type == bits_of(type) && last.from == from.address &&
+               last.window == handle_of(window) && last.place == place && last.target == target &&
+               last.records == records.size();
+  const int code =
+      last.again ? detail::repeat(what, from, pass, false) : transfer(what, from, pass, count, type, target, window);
+  int numbers = 0, combiner = MPI_COMBINER_NAMED;
+  reads = reads && count == 1 && code == MPI_SUCCESS;  // else the type may be none
+  if (reads && !last.again) PMPI_Type_get_envelope(type, &numbers, &numbers, &numbers, &combiner);
+  reads = reads && combiner == MPI_COMBINER_NAMED;
+  last.from = reads ? from.address : nullptr;
+  last.type = bits_of(type);
+  last.window = handle_of(window);
+  last.place = place;
+  last.target = target;
+  last.records = records.size();
+  last.result = result;
+  last.bytes = reads ? bytes_of(*thread, 1, type) : 0;
+  return code;
+}
+
+/// MPI_Win_flush to MPI_Win_flush_local_all. After an operation that is a poll they are part of it.
+__attribute__((noinline)) inline int flush_window(core::mpi_call what, caller from, passed_call& pass, MPI_Win window,
+                                                  int target = detail::whole_window) {
+  thread_state* const thread = recording_thread();
+  if (thread == nullptr) return pass();
+  window_read& last = thread->last_read;
+  const auto& records = thread->location->syncs;
+  const bool follows = last.from != nullptr && last.window == handle_of(window) && last.records == records.size();
+  const int code =
+      follows && last.again ? detail::repeat(what, from, pass, false) : lock_window(what, from, pass, window, target);
+  if (!follows) return code;
+  last.records = records.size();
+  if (last.result == nullptr || (target >= 0 && target != last.target)) return code;
+  uint64_t value = 0;  // the buffer is the program's until this call, and need not be there at the next one
+  if (code == MPI_SUCCESS) __builtin_memcpy(&value, last.result, last.bytes < sizeof value ? last.bytes : sizeof value);
+  last.result = nullptr;
+  if (last.again && value != last.value) last.from = nullptr;
+  last.value = value;
   return code;
 }
 

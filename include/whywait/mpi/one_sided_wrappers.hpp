@@ -21,7 +21,7 @@
     target_type, win), transfer, (, target_count, target_type, rank, win))                                             \
   X(Get, (void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement, count_type               \
     target_count, MPI_Datatype target_type, MPI_Win win), (origin, count, type, rank, displacement, target_count,      \
-    target_type, win), transfer, (, target_count, target_type, rank, win))                                             \
+    target_type, win), read_window, (, origin, count, type, rank, displacement, win))                                  \
   X(Accumulate, (const void* origin, count_type count, MPI_Datatype type, int rank, MPI_Aint displacement,             \
     count_type target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win win), (origin, count, type, rank,            \
     displacement, target_count, target_type, op, win), transfer, (, target_count, target_type, rank, win))             \
@@ -62,15 +62,16 @@
   X(Win_lock_all, (int assertion, MPI_Win win), (assertion, win), lock_window, (, win))                                \
   X(Win_unlock, (int rank, MPI_Win win), (rank, win), lock_window, (, win, rank))                                      \
   X(Win_unlock_all, (MPI_Win win), (win), lock_window, (, win))                                                        \
-  X(Win_flush, (int rank, MPI_Win win), (rank, win), lock_window, (, win, rank))                                       \
-  X(Win_flush_all, (MPI_Win win), (win), lock_window, (, win))                                                         \
-  X(Win_flush_local, (int rank, MPI_Win win), (rank, win), lock_window, (, win, rank))                                 \
-  X(Win_flush_local_all, (MPI_Win win), (win), lock_window, (, win))                                                   \
+  X(Win_flush, (int rank, MPI_Win win), (rank, win), flush_window, (, win, rank))                                      \
+  X(Win_flush_all, (MPI_Win win), (win), flush_window, (, win))                                                        \
+  X(Win_flush_local, (int rank, MPI_Win win), (rank, win), flush_window, (, win, rank))                                \
+  X(Win_flush_local_all, (MPI_Win win), (win), flush_window, (, win))                                                  \
   X(Fetch_and_op, (const void* origin, void* result, MPI_Datatype type, int rank, MPI_Aint displacement, MPI_Op        \
-    op, MPI_Win win), (origin, result, type, rank, displacement, op, win), transfer, (, 1, type, rank, win))           \
+    op, MPI_Win win), (origin, result, type, rank, displacement, op, win), read_window, (, result, 1, type, rank,      \
+    displacement, win, op == MPI_NO_OP))                                                                               \
   X(Compare_and_swap, (const void* origin, const void* compare, void* result, MPI_Datatype type, int rank,             \
-    MPI_Aint displacement, MPI_Win win), (origin, compare, result, type, rank, displacement, win), transfer, (, 1,     \
-    type, rank, win))                                                                                                  \
+    MPI_Aint displacement, MPI_Win win), (origin, compare, result, type, rank, displacement, win), read_window, (,     \
+    result, 1, type, rank, displacement, win))                                                                         \
   X(Win_free, (MPI_Win* win), (win), free_window, (, win))
 // clang-format on
 

@@ -92,6 +92,20 @@ struct poll_run {
   uint64_t reading;      ///< how long that took
 };
 
+/// The last operation that read one place of a window.
+struct window_read {
+  const void* from;  ///< its call; null: none
+  uint64_t window;   ///< handle_of
+  int64_t place;
+  uint64_t type;     ///< bits_of
+  uint64_t records;  ///< of the thread, behind it and the MPI_Win_flush* that follow it
+  const void* result;  ///< valid when it is flushed
+  uint64_t bytes;   ///< of `value`, up to 8
+  uint64_t value;   ///< what it found
+  int32_t target;
+  bool again;  ///< it followed another one of the same place and call
+};
+
 /// Order of posting in some communicators.
 struct alignas(64) posting_lock {
   spin_lock lock;
@@ -116,6 +130,7 @@ struct thread_state : thread_facts {
     int64_t bytes;  // -1: derived, queried each time, because its handle may be reused for another type
   } types[16];
   poll_run polls;
+  window_read last_read;
   uint64_t recorded_polls;  ///< of `failed_polls`, those that began a record
   void* scratch;  // for arrays of requests; grows outside the common case
   uint64_t scratch_bytes;
