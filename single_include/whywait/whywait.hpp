@@ -1929,8 +1929,8 @@ namespace detail {
   use(setting{"WHYWAIT_FAIL", "conditions, for example efficiency<0.8; waiting>10%", "",
               "end with status 3 if one of them holds"});
   use(setting{"WHYWAIT_MEMORY", "bytes from 64K on, for example 64M", "64M", "maximum memory for the records of a rank"});
-  use(setting{"WHYWAIT_PAUSES", "a percentage of the program's time above 0, for example 50%", "",
-              "maximum time of all pauses between epochs; parts of the run are then only counted"});
+  use(setting{"WHYWAIT_PAUSES", "a percentage of the program's time, for example 20% or 20% after 60 s, or unlimited",
+              "50% after 600 s", "maximum time of all pauses between epochs; parts of the run are then only counted"});
   use(setting{"WHYWAIT_WHATIF", "questions, for example block compute x2; balance", "", "predict the changed run"});
   use(setting{"WHYWAIT_RULES", "files separated by ':', or list", "", "add rules; list: print the active problems"});
   use(setting{"WHYWAIT_CRASH", "folder", "", "keep records there if the process is killed"});
@@ -1989,7 +1989,8 @@ struct settings {
   clock_choice clock = clock_choice::automatic;  ///< WHYWAIT_CLOCK: auto (default), fenced or monotonic
   static constexpr uint64_t least_memory = uint64_t(64) << 10;
   uint64_t memory_bytes = uint64_t(64) << 20;  ///< WHYWAIT_MEMORY: bytes a process may record; suffix K, M, G
-  uint64_t pauses_percent = 0;                 ///< WHYWAIT_PAUSES: of the program's own time; 0: no limit
+  uint64_t pauses_percent = 50;                ///< WHYWAIT_PAUSES: of the program's own time; 0: unlimited
+  uint64_t pauses_free_seconds = 600;          ///< WHYWAIT_PAUSES: what they may take in any case
   bool path_order = false;                     ///< WHYWAIT_PATH: counts (default) or order
   timeline_choice timeline = timeline_choice::none;    ///< WHYWAIT_TIMELINE: policy[:size][:blocks]
   bool timeline_blocks = false;                        ///< whether steps are also kept
@@ -2047,7 +2048,7 @@ struct settings {
       else if (*text != '\0') refuse("WHYWAIT_MEMORY", text);
     }
     if (const char* text = getenv("WHYWAIT_PAUSES"))
-      if (*text != '\0' && !parse_percent(text, s.pauses_percent)) refuse("WHYWAIT_PAUSES", text);
+      if (*text != '\0' && !s.parse_pauses(text)) refuse("WHYWAIT_PAUSES", text);
     s.path_order = choose("WHYWAIT_PATH", "counts", "order");
     if (const char* text = getenv("WHYWAIT_TIMELINE"))
       if (*text != '\0' && !s.parse_timeline(text)) refuse("WHYWAIT_TIMELINE", text);
@@ -2094,17 +2095,31 @@ struct settings {
     bytes = number << shift;
     return true;
   }
-  /// "50%" -> 50. False, and `percent` unchanged, for anything else than digits and a percent sign, and unless it is from 1 to
-  /// 1,000,000.
-  [[gnu::cold]] static bool parse_percent(const char* text, uint64_t& percent) noexcept {
-    uint64_t number = 0;
-    for (; *text >= '0' && *text <= '9' && number <= 1000000; ++text) number = 10 * number + static_cast<uint64_t>(*text - '0');
-    if (strcmp(text, "%") != 0 || number == 0 || number > 1000000) return false;
-    percent = number;
+  /// "50%", which holds from the beginning, "50% after 600 s", or "unlimited". False, and nothing changed, for anything else: a
+  /// percentage is from 1 to 1,000,000, seconds from 1 to 1,000,000,000.
+  [[gnu::cold]] bool parse_pauses(const char* text) noexcept {
+    uint64_t percent = 0, seconds = 0;
+    if (strcmp(text, "unlimited") != 0) {
+      if (!parse_number(text, 1000000, percent) || *text++ != '%') return false;
+      if (strncmp(text, " after ", 7) == 0) {
+        text += 7;
+        if (!parse_number(text, 1000000000, seconds) || strcmp(text, " s") != 0) return false;
+      } else if (*text != '\0') {
+        return false;
+      }
+    }
+    pauses_percent = percent;
+    pauses_free_seconds = seconds;
     return true;
   }
 
  private:
+  // Digits, to the end of which `text` moves. False unless they are from 1 to `most`.
+  [[gnu::cold]] static bool parse_number(const char*& text, uint64_t most, uint64_t& number) noexcept {
+    for (number = 0; *text >= '0' && *text <= '9' && number <= most; ++text)
+      number = 10 * number + static_cast<uint64_t>(*text - '0');
+    return number >= 1 && number <= most;
+  }
   // "overwrite_oldest:16M:blocks"; nothing is changed if it is not understood.
   [[gnu::cold]] bool parse_timeline(const char* text) noexcept {
     timeline_choice policy = timeline_choice::none;
@@ -11863,8 +11878,8 @@ constexpr bool meets_all(core::mpi_call call) noexcept {
 
 namespace detail {
 
-/// Where pauses are limited (WHYWAIT_PAUSES), records of an epoch take no more memory than that: short epochs sample the run more
-/// evenly, and already the first pause is short.
+/// Where pauses are limited from the beginning (WHYWAIT_PAUSES), records of an epoch take no more memory than that: short epochs
+/// sample the run more evenly, and already the first pause is short.
 constexpr uint64_t sampled_bytes = uint64_t(8) << 20;
 
 /// The part of the memory for them that records take, in millionths.
@@ -11879,7 +11894,8 @@ inline uint32_t fullness(const state& process) noexcept {
       if (more->ordered) ordered += more->order.used_bytes();
   }
   if (const record::ended_threads* const ended = process.registry->ended) used += ended->used_bytes();
-  const uint64_t most_bytes = process.registry->config.pauses_percent != 0 ? sampled_bytes : ~uint64_t(0);
+  const core::settings& config = process.registry->config;
+  const uint64_t most_bytes = config.pauses_percent != 0 && config.pauses_free_seconds == 0 ? sampled_bytes : ~uint64_t(0);
   const auto part = [most_bytes](uint64_t bytes, uint64_t limit) -> uint64_t {
     const uint64_t room = limit < most_bytes ? limit : most_bytes;
     return room == 0 ? 0 : bytes < room ? bytes * 1000000 / room : 1000000;
@@ -11935,6 +11951,7 @@ inline void begin_records_anew(thread_state& thread, const core::sync_record* ke
   here.needs.rewind();
   here.syncs.rewind();
   thread.polls.record = nullptr;
+  thread.last_read.from = nullptr;
   for (uint64_t i = 0; i < count; ++i) here.syncs.push(kept[i]);
   if (record::kept_details* const more = record::kept_details::of(here))
     if (more->ordered) more->order.rewind(here);
@@ -59514,6 +59531,29 @@ inline explain::outcome explain_in_one_process(mpi_transport& transport, const c
 
 #endif
 
+// ---- whywait/finalize/pause_limit.hpp
+#ifndef WHYWAIT_FINALIZE_PAUSE_LIMIT_HPP
+#define WHYWAIT_FINALIZE_PAUSE_LIMIT_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace finalize {
+
+/// How long after its beginning, in ticks and with pauses, a run is recorded again after a pause of `last` ticks; 0: at once. `pauses`:
+/// of all pauses, that one included. Until then the program runs long enough for one more pause like it, so that all together are at
+/// most the percentage of WHYWAIT_PAUSES of its own time (docs/method.md 4.11).
+inline std::uint64_t recorded_again_after(const core::settings& limit, double ns_per_tick, std::uint64_t pauses,
+                                          std::uint64_t last) noexcept {
+  const bool free = static_cast<double>(pauses) * ns_per_tick < static_cast<double>(limit.pauses_free_seconds) * 1e9;
+  return limit.pauses_percent == 0 || free ? 0 : pauses + (pauses + last) / limit.pauses_percent * 100;
+}
+
+}  // namespace finalize
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/explain/path_between.hpp
 #ifndef WHYWAIT_EXPLAIN_PATH_BETWEEN_HPP
 #define WHYWAIT_EXPLAIN_PATH_BETWEEN_HPP
@@ -62105,9 +62145,10 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
          memory,
          counts.several != 0 ? ": while several threads call MPI or wait for each other the buffer cannot be reused" : ""}));
   if (longest_ns[2] > 0)
-    facts.warnings.push_back(base::joined({"WHYWAIT_PAUSES: ", base::duration(longest_ns[2] * 1e-9),
-                                           " of the run were not recorded, so that the pauses of epochs took ",
-                                           base::duration(facts.pause_seconds), "; waits in that time are not explained"}));
+    facts.warnings.push_back(
+        base::joined({"WHYWAIT_PAUSES: ", base::duration(longest_ns[2] * 1e-9),
+                      " of the run were not recorded, so that the pauses of epochs took ", base::duration(facts.pause_seconds),
+                      "; waits in that time are not explained (WHYWAIT_PAUSES=unlimited records all)"}));
   if (counts.unordered != 0)
     facts.warnings.push_back(base::joined({"the path-order buffer (WHYWAIT_PATH=order) was full; for ",
                                            base::counted(static_cast<std::int64_t>(counts.unordered), "interval"),
@@ -62118,6 +62159,9 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
          ", and how they wait for one another (join, locks) is not observed, so that it counts as work: include "
          "<whywait/pthread.hpp> in one file, for OpenMP <whywait/gomp.hpp>, or start the program with whywait run"}));
   warn_of_openmp(facts, [&counts](std::uint32_t part) { return counts.openmp[part] != 0; });
+  const core::settings& config = process.registry->config;
+  if (config.timeline != core::settings::timeline_choice::none && process.output[0] == '\0')
+    facts.warnings.push_back("WHYWAIT_TIMELINE: no file is written without WHYWAIT_OUTPUT, its prefix");
   const std::string mismatch = detail::first_mismatch(process, team);
   if (counts.mismatches != 0)
     facts.warnings.push_back(base::counted(static_cast<std::int64_t>(counts.mismatches), "region does", "regions do") +
@@ -63288,15 +63332,13 @@ class epoch {
     if (all_.closed && !all_.full) so_far_.run.skipped_ns += unseen_ns_;
   }
 
-  // When recording begins again (ticks) after a pause that has taken `ticks`; 0: it does not stop. Until then the program runs long
-  // enough for one more pause like it: all pauses together are at most the percentage of WHYWAIT_PAUSES of its own time. At least
-  // one epoch is recorded between two parts without records (docs/method.md 4.11).
+  // When recording begins again (ticks) after a pause that has taken `ticks`; 0: it does not stop. At least one epoch is recorded
+  // between two parts without records.
   std::uint64_t recorded_from(std::uint64_t ticks) const noexcept {
-    const std::uint64_t percent = process_.registry->config.pauses_percent;
-    if (percent == 0 || so_far_.data.analysis != nullptr || process_.unrecorded_until != 0) return 0;
-    const std::uint64_t pauses = so_far_.run.pause_ticks + ticks;
-    const std::uint64_t from = process_.begin_ticks + pauses + (pauses + ticks) / percent * 100;
-    return from > core::cycle_clock::now() ? from : 0;
+    if (so_far_.data.analysis != nullptr || process_.unrecorded_until != 0) return 0;
+    const std::uint64_t after =
+        recorded_again_after(process_.registry->config, all_.history.clock.ns_per_tick, so_far_.run.pause_ticks + ticks, ticks);
+    return process_.begin_ticks + after > core::cycle_clock::now() ? process_.begin_ticks + after : 0;
   }
 
   void find_code() {

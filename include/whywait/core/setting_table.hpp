@@ -26,8 +26,8 @@ namespace detail {
   use(setting{"WHYWAIT_FAIL", "conditions, for example efficiency<0.8; waiting>10%", "",
               "end with status 3 if one of them holds"});
   use(setting{"WHYWAIT_MEMORY", "bytes from 64K on, for example 64M", "64M", "maximum memory for the records of a rank"});
-  use(setting{"WHYWAIT_PAUSES", "a percentage of the program's time above 0, for example 50%", "",
-              "maximum time of all pauses between epochs; parts of the run are then only counted"});
+  use(setting{"WHYWAIT_PAUSES", "a percentage of the program's time, for example 20% or 20% after 60 s, or unlimited",
+              "50% after 600 s", "maximum time of all pauses between epochs; parts of the run are then only counted"});
   use(setting{"WHYWAIT_WHATIF", "questions, for example block compute x2; balance", "", "predict the changed run"});
   use(setting{"WHYWAIT_RULES", "files separated by ':', or list", "", "add rules; list: print the active problems"});
   use(setting{"WHYWAIT_CRASH", "folder", "", "keep records there if the process is killed"});

@@ -39,7 +39,8 @@ struct settings {
   clock_choice clock = clock_choice::automatic;  ///< WHYWAIT_CLOCK: auto (default), fenced or monotonic
   static constexpr uint64_t least_memory = uint64_t(64) << 10;
   uint64_t memory_bytes = uint64_t(64) << 20;  ///< WHYWAIT_MEMORY: bytes a process may record; suffix K, M, G
-  uint64_t pauses_percent = 0;                 ///< WHYWAIT_PAUSES: of the program's own time; 0: no limit
+  uint64_t pauses_percent = 50;                ///< WHYWAIT_PAUSES: of the program's own time; 0: unlimited
+  uint64_t pauses_free_seconds = 600;          ///< WHYWAIT_PAUSES: what they may take in any case
   bool path_order = false;                     ///< WHYWAIT_PATH: counts (default) or order
   timeline_choice timeline = timeline_choice::none;    ///< WHYWAIT_TIMELINE: policy[:size][:blocks]
   bool timeline_blocks = false;                        ///< whether steps are also kept
@@ -97,7 +98,7 @@ struct settings {
       else if (*text != '\0') refuse("WHYWAIT_MEMORY", text);
     }
     if (const char* text = getenv("WHYWAIT_PAUSES"))
-      if (*text != '\0' && !parse_percent(text, s.pauses_percent)) refuse("WHYWAIT_PAUSES", text);
+      if (*text != '\0' && !s.parse_pauses(text)) refuse("WHYWAIT_PAUSES", text);
     s.path_order = choose("WHYWAIT_PATH", "counts", "order");
     if (const char* text = getenv("WHYWAIT_TIMELINE"))
       if (*text != '\0' && !s.parse_timeline(text)) refuse("WHYWAIT_TIMELINE", text);
@@ -144,17 +145,31 @@ struct settings {
     bytes = number << shift;
     return true;
   }
-  /// "50%" -> 50. False, and `percent` unchanged, for anything else than digits and a percent sign, and unless it is from 1 to
-  /// 1,000,000.
-  [[gnu::cold]] static bool parse_percent(const char* text, uint64_t& percent) noexcept {
-    uint64_t number = 0;
-    for (; *text >= '0' && *text <= '9' && number <= 1000000; ++text) number = 10 * number + static_cast<uint64_t>(*text - '0');
-    if (strcmp(text, "%") != 0 || number == 0 || number > 1000000) return false;
-    percent = number;
+  /// "50%", which holds from the beginning, "50% after 600 s", or "unlimited". False, and nothing changed, for anything else: a
+  /// percentage is from 1 to 1,000,000, seconds from 1 to 1,000,000,000.
+  [[gnu::cold]] bool parse_pauses(const char* text) noexcept {
+    uint64_t percent = 0, seconds = 0;
+    if (strcmp(text, "unlimited") != 0) {
+      if (!parse_number(text, 1000000, percent) || *text++ != '%') return false;
+      if (strncmp(text, " after ", 7) == 0) {
+        text += 7;
+        if (!parse_number(text, 1000000000, seconds) || strcmp(text, " s") != 0) return false;
+      } else if (*text != '\0') {
+        return false;
+      }
+    }
+    pauses_percent = percent;
+    pauses_free_seconds = seconds;
     return true;
   }
 
  private:
+  // Digits, to the end of which `text` moves. False unless they are from 1 to `most`.
+  [[gnu::cold]] static bool parse_number(const char*& text, uint64_t most, uint64_t& number) noexcept {
+    for (number = 0; *text >= '0' && *text <= '9' && number <= most; ++text)
+      number = 10 * number + static_cast<uint64_t>(*text - '0');
+    return number >= 1 && number <= most;
+  }
   // "overwrite_oldest:16M:blocks"; nothing is changed if it is not understood.
   [[gnu::cold]] bool parse_timeline(const char* text) noexcept {
     timeline_choice policy = timeline_choice::none;

@@ -19,6 +19,7 @@
 #include <whywait/finalize/mpi_transport.hpp>
 #include <whywait/finalize/node.hpp>
 #include <whywait/finalize/one_process.hpp>
+#include <whywait/finalize/pause_limit.hpp>
 #include <whywait/finalize/pictures.hpp>
 #include <whywait/finalize/prediction.hpp>
 #include <whywait/finalize/process_names.hpp>
@@ -277,15 +278,13 @@ class epoch {
     if (all_.closed && !all_.full) so_far_.run.skipped_ns += unseen_ns_;
   }
 
-  // When recording begins again (ticks) after a pause that has taken `ticks`; 0: it does not stop. Until then the program runs long
-  // enough for one more pause like it: all pauses together are at most the percentage of WHYWAIT_PAUSES of its own time. At least
-  // one epoch is recorded between two parts without records (docs/method.md 4.11).
+  // When recording begins again (ticks) after a pause that has taken `ticks`; 0: it does not stop. At least one epoch is recorded
+  // between two parts without records.
   std::uint64_t recorded_from(std::uint64_t ticks) const noexcept {
-    const std::uint64_t percent = process_.registry->config.pauses_percent;
-    if (percent == 0 || so_far_.data.analysis != nullptr || process_.unrecorded_until != 0) return 0;
-    const std::uint64_t pauses = so_far_.run.pause_ticks + ticks;
-    const std::uint64_t from = process_.begin_ticks + pauses + (pauses + ticks) / percent * 100;
-    return from > core::cycle_clock::now() ? from : 0;
+    if (so_far_.data.analysis != nullptr || process_.unrecorded_until != 0) return 0;
+    const std::uint64_t after =
+        recorded_again_after(process_.registry->config, all_.history.clock.ns_per_tick, so_far_.run.pause_ticks + ticks, ticks);
+    return process_.begin_ticks + after > core::cycle_clock::now() ? process_.begin_ticks + after : 0;
   }
 
   void find_code() {

@@ -174,9 +174,10 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
          memory,
          counts.several != 0 ? ": while several threads call MPI or wait for each other the buffer cannot be reused" : ""}));
   if (longest_ns[2] > 0)
-    facts.warnings.push_back(base::joined({"WHYWAIT_PAUSES: ", base::duration(longest_ns[2] * 1e-9),
-                                           " of the run were not recorded, so that the pauses of epochs took ",
-                                           base::duration(facts.pause_seconds), "; waits in that time are not explained"}));
+    facts.warnings.push_back(
+        base::joined({"WHYWAIT_PAUSES: ", base::duration(longest_ns[2] * 1e-9),
+                      " of the run were not recorded, so that the pauses of epochs took ", base::duration(facts.pause_seconds),
+                      "; waits in that time are not explained (WHYWAIT_PAUSES=unlimited records all)"}));
   if (counts.unordered != 0)
     facts.warnings.push_back(base::joined({"the path-order buffer (WHYWAIT_PATH=order) was full; for ",
                                            base::counted(static_cast<std::int64_t>(counts.unordered), "interval"),
@@ -187,6 +188,9 @@ inline reports::run_facts gather_facts(const mpi::state& process, const process_
          ", and how they wait for one another (join, locks) is not observed, so that it counts as work: include "
          "<whywait/pthread.hpp> in one file, for OpenMP <whywait/gomp.hpp>, or start the program with whywait run"}));
   warn_of_openmp(facts, [&counts](std::uint32_t part) { return counts.openmp[part] != 0; });
+  const core::settings& config = process.registry->config;
+  if (config.timeline != core::settings::timeline_choice::none && process.output[0] == '\0')
+    facts.warnings.push_back("WHYWAIT_TIMELINE: no file is written without WHYWAIT_OUTPUT, its prefix");
   const std::string mismatch = detail::first_mismatch(process, team);
   if (counts.mismatches != 0)
     facts.warnings.push_back(base::counted(static_cast<std::int64_t>(counts.mismatches), "region does", "regions do") +

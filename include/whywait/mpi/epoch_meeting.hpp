@@ -28,8 +28,8 @@ constexpr bool meets_all(core::mpi_call call) noexcept {
 
 namespace detail {
 
-/// Where pauses are limited (WHYWAIT_PAUSES), records of an epoch take no more memory than that: short epochs sample the run more
-/// evenly, and already the first pause is short.
+/// Where pauses are limited from the beginning (WHYWAIT_PAUSES), records of an epoch take no more memory than that: short epochs
+/// sample the run more evenly, and already the first pause is short.
 constexpr uint64_t sampled_bytes = uint64_t(8) << 20;
 
 /// The part of the memory for them that records take, in millionths.
@@ -44,7 +44,8 @@ inline uint32_t fullness(const state& process) noexcept {
       if (more->ordered) ordered += more->order.used_bytes();
   }
   if (const record::ended_threads* const ended = process.registry->ended) used += ended->used_bytes();
-  const uint64_t most_bytes = process.registry->config.pauses_percent != 0 ? sampled_bytes : ~uint64_t(0);
+  const core::settings& config = process.registry->config;
+  const uint64_t most_bytes = config.pauses_percent != 0 && config.pauses_free_seconds == 0 ? sampled_bytes : ~uint64_t(0);
   const auto part = [most_bytes](uint64_t bytes, uint64_t limit) -> uint64_t {
     const uint64_t room = limit < most_bytes ? limit : most_bytes;
     return room == 0 ? 0 : bytes < room ? bytes * 1000000 / room : 1000000;
@@ -100,6 +101,7 @@ inline void begin_records_anew(thread_state& thread, const core::sync_record* ke
   here.needs.rewind();
   here.syncs.rewind();
   thread.polls.record = nullptr;
+  thread.last_read.from = nullptr;
   for (uint64_t i = 0; i < count; ++i) here.syncs.push(kept[i]);
   if (record::kept_details* const more = record::kept_details::of(here))
     if (more->ordered) more->order.rewind(here);

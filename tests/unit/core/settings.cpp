@@ -117,18 +117,46 @@ TEST_CASE("a misspelt variable of any length is reported") {
   CHECK(refused().size() == 3);
 }
 
-TEST_CASE("pauses are a percentage") {
-  const auto parse = [](const char* text) {
-    std::uint64_t percent = 7;
-    return settings::parse_percent(text, percent) ? percent : 7;
+TEST_CASE("pauses are a percentage, mostly of the whole run") {
+  const auto parse = [](const char* text, std::uint64_t percent, std::uint64_t seconds) {
+    settings s;
+    s.pauses_percent = s.pauses_free_seconds = 7;
+    const bool understood = s.parse_pauses(text);
+    CHECK_MESSAGE(understood == (percent != 7), text);
+    CHECK_MESSAGE(s.pauses_percent == percent, text);
+    CHECK_MESSAGE(s.pauses_free_seconds == seconds, text);
   };
-  CHECK(parse("1%") == 1);
-  CHECK(parse("50%") == 50);
-  CHECK(parse("1000000%") == 1000000);
-  for (const char* bad : {"", "%", "0%", "50", "50K", "50 %", "50%%", "-1%", "5.5%", "1000001%", "99999999999999999999999%"})
-    CHECK_MESSAGE(parse(bad) == 7, bad);
+  parse("1%", 1, 0);
+  parse("50%", 50, 0);
+  parse("1000000%", 1000000, 0);
+  parse("20% after 60 s", 20, 60);
+  parse("20% after 1000000000 s", 20, 1000000000);
+  parse("unlimited", 0, 0);
+  for (const char* bad : {"",
+                          "%",
+                          "0%",
+                          "50",
+                          "50K",
+                          "50 %",
+                          "50%%",
+                          "-1%",
+                          "5.5%",
+                          "1000001%",
+                          "99999999999999999999999%",
+                          "50% after",
+                          "50% after 60",
+                          "50% after 0 s",
+                          "50% after -1 s",
+                          "50% after 60 s ",
+                          "50%after 60 s",
+                          "after 60 s",
+                          "50% after 1000000001 s",
+                          "unlimited%",
+                          "Unlimited"})
+    parse(bad, 7, 7);
   const environment e{{"WHYWAIT_PAUSES", "half"}};
-  CHECK(settings::from_environment().pauses_percent == 0);
+  CHECK(settings::from_environment().pauses_percent == 50);
+  CHECK(settings::from_environment().pauses_free_seconds == 600);
   CHECK(refused() == std::vector<std::string>{"WHYWAIT_PAUSES=half"});
 }
 
@@ -197,6 +225,8 @@ TEST_CASE("the table names each variable once, and its default is what the parse
     CHECK(refused().empty());
     const settings with = settings::from_environment();
     CHECK(with.help == without.help);
+    CHECK(with.pauses_percent == without.pauses_percent);
+    CHECK(with.pauses_free_seconds == without.pauses_free_seconds);
     CHECK(with.enable == without.enable);
     CHECK(with.report == without.report);
     CHECK(with.clock == without.clock);
