@@ -35356,12 +35356,14 @@ inline std::string whole_function(const char* name) {
 }
 
 /// Demangles a name (Itanium ABI, and procedures of Fortran modules as gfortran names them: "__halo_MOD_exchange" becomes
-/// "halo::exchange") without what compilers add to parts of functions; any other text is returned unchanged. Allocates.
+/// "halo::exchange", and their main program, "MAIN__") without what compilers add to parts of functions; any other text is returned
+/// unchanged. Allocates.
 inline std::string demangle(const char* mangled) {
   if (mangled == nullptr) return {};
   const std::string of_function = whole_function(mangled);
   const char* const name = of_function.c_str();
   const std::string_view text_of_name = of_function;
+  if (text_of_name == "MAIN__") return "main program";
   const std::size_t procedure = text_of_name.find("_MOD_");
   if (text_of_name.substr(0, 2) == "__" && procedure > 2 && procedure != std::string_view::npos)
     return std::string(text_of_name.substr(2, procedure - 2)).append("::").append(text_of_name.substr(procedure + 5));
@@ -45114,7 +45116,7 @@ declare problem for varying_block when w.top_here < 50 % or w.top_waiting_amount
   instead_of = "late_sender, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_fence, early_wait, condition_variable, thread_barrier, latch, semaphore, future, join",
   root = "{w.top} {w.top_place}",
   description = "{w.waiting_ranks} run {w.top} in turn while others wait; in total all {w.code_nouns} spend about as much time in it.",
-  verdict = "{w.waiting_ranks} run {w.top} in turn while others wait: running it at the same time on all",
+  verdict = "{w.waiting_ranks} run {w.top} in turn while others wait: running it at the same time on all, if none needs the result of another,",
   advice = if(w.top_kind = 'between', "divide that code among", "divide each {w.top} among") + " the {w.code_nouns}, or let the next one begin it ahead of {w.operation}",
   duration = max(w.duration, w.above_mean), saving = w.above_mean );
 )rules";
@@ -53714,6 +53716,12 @@ inline std::string progress_words(const explain::progress_fact& p) {
   return text;
 }
 
+/// What holds against a good efficiency of threads, whatever was recorded.
+inline std::string loops_words() {
+  return "code that waits by reading a variable in a loop, contended atomic operations and small chunks of dynamic loops count "
+         "as work";
+}
+
 /// A quality in words; empty for "exact".
 inline std::string quality_words(const std::string& quality) {
   if (quality == "bounded") return "approximate: only a bound is known for a part of it";
@@ -54039,6 +54047,10 @@ struct frequent_locks {
       seconds += w.seconds;
       if (w.seconds > most) most = w.seconds, site = &w.operation;
     }
+  }
+  /// Whether a problem is one of waits for locks.
+  static bool concern(const std::string& problem) noexcept {
+    return problem == "mutex_contention" || problem == "work_under_lock";
   }
   bool matter() const noexcept {
     constexpr double least_per_second = 50000, most_mean = 5e-6;
@@ -54371,17 +54383,16 @@ inline void weaken(result& r) {
   // What is not understood may be the cause of the waits, and a thread without a processor comes late.
   const bool weak_clocks = is_weakened(r), weak_patterns = weak_clocks || (r.run.threads_only && shares_processors(r));
   const bool weak_locks = frequent_locks(r).matter();
-  const double not_understood = r.not_understood.most_of_rank(r.run.ranks), lost = lost_to_others(r);
-  const double between_polls = r.run.ranks > 0 ? r.not_understood.between_polls_seconds / static_cast<double>(r.run.ranks) : 0;
+  const double not_understood = r.not_understood.most_of_rank(r.run.ranks);
+  const double polled = r.run.ranks > 0 ? r.not_understood.between_polls_seconds / static_cast<double>(r.run.ranks) : 0;
+  const double uncertain = std::max(lost_to_others(r), polled);  // may be work, which the clocks do not balance
   base::vector<verdict_entry> kept;
   for (verdict_entry& v : r.verdict) {
-    const bool of_lock = v.problem == "mutex_contention" || v.problem == "work_under_lock";
     const bool unseen = r.run.openmp_unseen && v.claim.find("omp ") != std::string::npos;  // it may wait in that code
     const bool weak_pattern = v.of_pattern && weak_patterns && (r.run.threads_only || v.saving_seconds < 5 * not_understood);
-    // What ranks do between polls may be work, which the clocks do not balance.
-    const double uncertain = std::max(lost, between_polls);
+    const bool weak_lock = weak_locks && frequent_locks::concern(v.problem);
     const bool weak_balance = uncertain > 0 && v.problem.empty() && v.saving_seconds <= uncertain;
-    if (!weak_pattern && (!weak_locks || !of_lock) && !unseen && !weak_balance) kept.push_back(std::move(v));
+    if (!weak_pattern && !weak_lock && !unseen && !weak_balance) kept.push_back(std::move(v));
   }
   r.verdict = std::move(kept);
   // The clocks keep the time that is not understood as it is, also where a rank waits in it that would not wait any more.
@@ -54390,6 +54401,7 @@ inline void weaken(result& r) {
     for (advice_entry& a : w.advice) {
       // Tasks that depend on one another may wait for other ones, not for smaller ones.
       if (r.run.openmp_unseen && a.problem == "large_tasks") a.text.clear(), a.saving_seconds = 0;
+      if (weak_locks && frequent_locks::concern(a.problem)) a.saving_seconds = 0;  // not even at most
       a.predicted = a.predicted && !r.run.openmp_unseen;
       a.at_least |= weak_clocks && a.predicted;
     }
@@ -54453,9 +54465,6 @@ inline bool nothing_worth_changing(const result& r, const text_options& o = {}) 
   return first_objection(r, o) == objection::none && r.problems.empty() && r.verdict.empty();
 }
 
-/// What holds against a good efficiency of threads, whatever was recorded.
-inline std::string loops_words() { return "code that waits by reading a variable in a loop counts as work"; }
-
 /// What is said about the waiting in place of "nothing worth changing".
 inline const char* instead_words(objection o) noexcept {
   switch (o) {
@@ -54491,7 +54500,7 @@ inline std::string unknown_words(const result& r) {
                                     : " is inside calls that whywait does not understand: ";
   if (r.run.threads_only || between < least_not_understood)
     return base::joined({base::percent(understood_by(r, false)), of_time,
-                         r.run.threads_only ? " is waiting for something that whywait does not see: " : in_mpi,
+                         r.run.threads_only ? " is waiting for a reason that whywait does not see: " : in_mpi,
                          calls_text(n.calls, call_sites::all)});
   const std::string polled = base::joined({base::percent(std::min(1.0, between)), of_time,
                                            " is unmarked code between polls that found nothing, which may be work or waiting: ",
@@ -54681,12 +54690,14 @@ inline std::string no_verdict_words(const result& r) {
     for (const advice_entry& a : g.sum.advice) most = std::max(most, a.text.empty() ? 0 : a.saving_seconds);
   for (const advice_entry& a : r.problems) most = std::max(most, a.text.empty() ? 0 : a.saving_seconds);
   const double run = r.run.explained_seconds();
-  double locked = 0;  // a thread that holds a lock until others are done looks as if it had so much to do
-  for (const wait_entry& w : r.waits) locked += w.pattern == "mutex_contention" ? w.seconds : 0;
-  double served = 0;  // by waits whose end earlier saves nothing: no rule has advice for them
-  for (const wait_entry& w : r.waits)
-    if (w.advice.empty() && (w.pattern == "condition_variable" || w.pattern == "semaphore" || w.pattern == "latch"))
-      served += w.seconds;
+  double locked = 0, served = 0;  // holding a lock looks like much to do; what is served earlier saves nothing
+  for (const wait_entry& w : r.waits) {
+    locked += w.pattern == "mutex_contention" ? w.seconds : 0;
+    const auto saves = [&](const advice_entry& a) { return a.saving_seconds >= detail::least_share * run; };
+    const bool until_the_end = (w.pattern == "join" || w.pattern == "future") && !base::any_of(w.advice, saves);
+    const bool of_server = w.pattern == "condition_variable" || w.pattern == "semaphore" || w.pattern == "latch";
+    if (until_the_end || (w.advice.empty() && of_server)) served += w.seconds;
+  }
   if (r.run.waiting_seconds - served < least_waiting * r.run.location_seconds)
     return "no verdict: nearly all waiting is that of threads whose waits delay nothing else";
   std::string none = most < detail::least_share * run && locked < least_waiting * r.run.location_seconds &&

@@ -118,7 +118,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     listed, problems = set(), []
     for play, names in PLAYS.items():
-        for attempt in range(3):
+        for attempt in range(6):  # other programs may have the processors for most of such short runs
             result, printed = run(folder, program, launcher, play)
             listed.update(re.findall(r"^  (\w+) +for \w+ \(built-in", printed, re.MULTILINE))
             said = {a["problem"] for wait in result["waits"] for a in wait["advice"]} | {p["problem"] for p in result["problems"]}

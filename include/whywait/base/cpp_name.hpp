@@ -25,12 +25,14 @@ inline std::string whole_function(const char* name) {
 }
 
 /// Demangles a name (Itanium ABI, and procedures of Fortran modules as gfortran names them: "__halo_MOD_exchange" becomes
-/// "halo::exchange") without what compilers add to parts of functions; any other text is returned unchanged. Allocates.
+/// "halo::exchange", and their main program, "MAIN__") without what compilers add to parts of functions; any other text is returned
+/// unchanged. Allocates.
 inline std::string demangle(const char* mangled) {
   if (mangled == nullptr) return {};
   const std::string of_function = whole_function(mangled);
   const char* const name = of_function.c_str();
   const std::string_view text_of_name = of_function;
+  if (text_of_name == "MAIN__") return "main program";
   const std::size_t procedure = text_of_name.find("_MOD_");
   if (text_of_name.substr(0, 2) == "__" && procedure > 2 && procedure != std::string_view::npos)
     return std::string(text_of_name.substr(2, procedure - 2)).append("::").append(text_of_name.substr(procedure + 5));

@@ -26,6 +26,10 @@ struct frequent_locks {
       if (w.seconds > most) most = w.seconds, site = &w.operation;
     }
   }
+  /// Whether a problem is one of waits for locks.
+  static bool concern(const std::string& problem) noexcept {
+    return problem == "mutex_contention" || problem == "work_under_lock";
+  }
   bool matter() const noexcept {
     constexpr double least_per_second = 50000, most_mean = 5e-6;
     return count >= least_per_second * run_ && run_ > 0 && seconds <= most_mean * count;

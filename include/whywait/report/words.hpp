@@ -69,6 +69,12 @@ inline std::string progress_words(const explain::progress_fact& p) {
   return text;
 }
 
+/// What holds against a good efficiency of threads, whatever was recorded.
+inline std::string loops_words() {
+  return "code that waits by reading a variable in a loop, contended atomic operations and small chunks of dynamic loops count "
+         "as work";
+}
+
 /// A quality in words; empty for "exact".
 inline std::string quality_words(const std::string& quality) {
   if (quality == "bounded") return "approximate: only a bound is known for a part of it";

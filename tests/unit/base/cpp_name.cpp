@@ -19,6 +19,8 @@ TEST_CASE("mangled names become readable and others stay") {
 TEST_CASE("procedures of Fortran modules have the name of the module in front") {
   CHECK(demangle("__halo_MOD_exchange") == "halo::exchange");
   CHECK(demangle("exchange_") == "exchange_");
+  CHECK(demangle("MAIN__") == "main program");
+  CHECK(demangle("MAIN__x") == "MAIN__x");
   CHECK(demangle("__MOD_x") == "__MOD_x");
   CHECK(demangle("a_MOD_b") == "a_MOD_b");
 }

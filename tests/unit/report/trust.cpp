@@ -117,13 +117,39 @@ TEST_CASE("threads that wait for each other all the time are not fine, however s
   CHECK(reports::first_objection(r) == objection::none);
 }
 
+TEST_CASE("what shorter waits for locks save is not known if handing a lock over costs more than they do") {
+  reports::result r = fine();
+  r.run.threads_only = true;
+  reports::wait_entry w;
+  w.pattern = "mutex_contention";
+  w.seconds = 2;
+  for (const char* const problem : {"work_under_lock", "mutex_contention", "late_sender"}) {
+    w.advice.emplace_back();
+    w.advice.back().problem = problem;
+    w.advice.back().text = "lock less";
+    w.advice.back().saving_seconds = 1;
+  }
+  w.count = 500000;  // 4 us each, in 10 s
+  r.waits.push_back(w);
+  reports::result long_ones = r;
+  long_ones.waits.back().count = 300000;
+  reports::weaken(r);
+  CHECK(r.waits.back().advice[0].saving_seconds == 0);
+  CHECK(r.waits.back().advice[1].saving_seconds == 0);
+  CHECK(r.waits.back().advice[2].saving_seconds == 1);
+  CHECK(r.waits.back().advice[0].text == "lock less");
+  reports::weaken(long_ones);
+  CHECK(long_ones.waits.back().advice[0].saving_seconds == 1);
+}
+
 TEST_CASE("threads that mostly sleep are not fine, and the report says where they sleep") {
   reports::result r = fine();
   CHECK_FALSE(contains(reports::detail::quiet_words(r, {}), "reading a variable in a loop"));
   r.run.threads_only = true;
   r.asleep.seconds = 0.099 * r.run.location_seconds;
   CHECK(judge(r) == objection::none);
-  CHECK(contains(reports::detail::quiet_words(r, {}), "code that waits by reading a variable in a loop counts as work"));
+  CHECK(contains(reports::detail::quiet_words(r, {}),
+                 "code that waits by reading a variable in a loop, contended atomic operations and "));
   r.asleep.seconds = 0.11 * r.run.location_seconds;
   whywait::base::place where;
   where.name = "usleep in backoff (app.cpp:12)";

@@ -673,6 +673,16 @@ TEST_CASE("without a known cause the pattern that costs most is the verdict, or 
   r.waits[0].pattern = "semaphore";
   r.waits[0].seconds = r.run.waiting_seconds;
   CHECK(reports::no_verdict_words(r) == "no verdict: nearly all waiting is that of threads whose waits delay nothing else");
+  r.waits[0].pattern = "late_sender";
+  CHECK(reports::no_verdict_words(r).find("delay nothing else") == std::string::npos);
+  r.waits[0].pattern = "join";
+  CHECK(reports::no_verdict_words(r).find("delay nothing else") != std::string::npos);
+  r.waits[0].advice.emplace_back();
+  r.waits[0].advice[0].text = "divide it among more threads";
+  r.waits[0].advice[0].saving_seconds = 0.15;  // of 10 s
+  CHECK(reports::no_verdict_words(r).find("delay nothing else") != std::string::npos);
+  r.waits[0].advice[0].saving_seconds = 0.25;
+  CHECK(reports::no_verdict_words(r).find("delay nothing else") == std::string::npos);
   r.run.waiting_seconds = 0.049 * r.run.location_seconds;
   CHECK(reports::no_verdict_words(r).empty());
 }

@@ -171,7 +171,7 @@ declare problem for varying_block when w.top_here < 50 % or w.top_waiting_amount
   instead_of = "late_sender, wait_at_nxn, wait_at_barrier, early_reduce, late_broadcast, wait_at_fence, early_wait, condition_variable, thread_barrier, latch, semaphore, future, join",
   root = "{w.top} {w.top_place}",
   description = "{w.waiting_ranks} run {w.top} in turn while others wait; in total all {w.code_nouns} spend about as much time in it.",
-  verdict = "{w.waiting_ranks} run {w.top} in turn while others wait: running it at the same time on all",
+  verdict = "{w.waiting_ranks} run {w.top} in turn while others wait: running it at the same time on all, if none needs the result of another,",
   advice = if(w.top_kind = 'between', "divide that code among", "divide each {w.top} among") + " the {w.code_nouns}, or let the next one begin it ahead of {w.operation}",
   duration = max(w.duration, w.above_mean), saving = w.above_mean );
 )rules";
