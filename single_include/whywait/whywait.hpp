@@ -34343,6 +34343,13 @@ inline std::int64_t passes(const base::vector<one_sided_code>& all, std::size_t 
   return begun > 0 ? begun : most;
 }
 
+// The place of a call: compilers make one line into several call sites, also so that ranks pass different ones.
+inline core::stable_key place_of_call(core::stable_key site, function_names* functions) {
+  if (functions == nullptr || !functions->contains(site)) return site;
+  const core::stable_key line = functions->source_of(site).line;
+  return line != 0 ? line : site;
+}
+
 }  // namespace detail
 
 /// What was counted of a block counts for another one from now on. `counts`: sorted by block, and stays so.
@@ -34369,8 +34376,9 @@ inline void rename_counts(base::vector<counted_block>& counts, core::stable_key 
 /// only the late side passed, and pieces that only the waiting side passed, that begin or end at a common call. The
 /// pieces become one term, with the name of the longest piece of the late side, but for two that take equally long
 /// (`pair_pieces`). A difference of up to one visit in each wait is a lead, because the places of such pieces cannot be compared
-/// (docs/method.md 1.4). `meanings`: sorted by key. Call before `join_directions`. O(p^2) for p such pieces.
-inline void merge_same_code(explanation& e, const base::vector<block_meaning>& meanings) {
+/// (docs/method.md 1.4). Call sites of one line are one call. `meanings`: sorted by key. `functions`: of this process, or null. Call
+/// before `join_directions`. O(p^2) for p such pieces.
+inline void merge_same_code(explanation& e, const base::vector<block_meaning>& meanings, function_names* functions = nullptr) {
   base::vector<detail::one_sided_code> all;
   for (std::size_t i = 0; i != e.residual.size(); ++i) {
     const residual_term& t = e.residual[i];
@@ -34379,7 +34387,8 @@ inline void merge_same_code(explanation& e, const base::vector<block_meaning>& m
     const auto m = std::lower_bound(meanings.begin(), meanings.end(), t.block,
                                     [](const block_meaning& a, core::stable_key key) { return a.key < key; });
     if (m == meanings.end() || m->key != t.block || m->kind != block_kind::between) continue;
-    all.push_back({i, m->first, m->second, t.causer_visits > t.waiter_visits, all.size()});
+    all.push_back({i, detail::place_of_call(m->first, functions), detail::place_of_call(m->second, functions),
+                   t.causer_visits > t.waiter_visits, all.size()});
   }
   detail::pair_pieces(all, e.residual);
   // A site 0 is the begin or the end of recording, which is a common place.
@@ -34573,7 +34582,7 @@ inline base::vector<explanation> present(base::vector<merged_class>& merged, con
       if (merged[i].sum.count == 0) continue;
       explanation& e = merged[i].sum;
       take_counts(e);
-      merge_same_code(e, meanings);
+      merge_same_code(e, meanings, settings.functions);
       time_counts(e);
       join_directions(e.residual, e.count);
       cut_residual(e, settings);

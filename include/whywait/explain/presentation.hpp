@@ -137,7 +137,7 @@ inline base::vector<explanation> present(base::vector<merged_class>& merged, con
       if (merged[i].sum.count == 0) continue;
       explanation& e = merged[i].sum;
       take_counts(e);
-      merge_same_code(e, meanings);
+      merge_same_code(e, meanings, settings.functions);
       time_counts(e);
       join_directions(e.residual, e.count);
       cut_residual(e, settings);

@@ -171,6 +171,52 @@ TEST_CASE("code without a common call stays apart, and so does code that only on
   CHECK(e.residual[0].waiter_visits == 10);
 }
 
+namespace {
+
+/// Two call sites, "line 7" and "line 7 again", lie in one line.
+class one_line final : public explain::function_names {
+ public:
+  explain::source_keys source_of(core::stable_key site) override {
+    ++asked;
+    return site == key_of_site("no line") ? explain::source_keys{1, 0} : explain::source_keys{1, 7};
+  }
+  bool contains(core::stable_key site) const override {
+    return site == key_of_site("line 7") || site == key_of_site("line 7 again") || site == key_of_site("no line");
+  }
+  int asked = 0;
+};
+
+}  // namespace
+
+TEST_CASE("one line may be several call sites, of which each side passes another one") {
+  explain::explanation e;
+  e.count = 5;
+  whywait::base::vector<explain::block_meaning> meanings;
+  const auto add = [&](const char* first, const char* second, const explain::residual_sums& s) {
+    explain::residual_term t;
+    static_cast<explain::residual_sums&>(t) = s;
+    t.block = explain::between_key(key_of_site(first), key_of_site(second));
+    e.residual.push_back(t);
+    meanings.push_back({t.block, explain::block_kind::between, key_of_site(first), key_of_site(second)});
+    std::sort(meanings.begin(), meanings.end(), [](const auto& x, const auto& y) { return x.key < y.key; });
+  };
+  add("line 7", "line 7", sums(10, 500, 0, 0));
+  add("line 7 again", "line 7 again", sums(0, 0, 10, 300));
+  add("no line", "elsewhere", sums(10, 40, 0, 0));
+  add("also elsewhere", "unknown", sums(0, 0, 10, 10));
+  explain::explanation apart = e;
+  explain::merge_same_code(apart, meanings);
+  CHECK(apart.residual.size() == 4);
+  one_line lines;
+  explain::merge_same_code(e, meanings, &lines);
+  CHECK(lines.asked > 0);
+  REQUIRE(e.residual.size() == 3);
+  CHECK(e.residual[0].total_ns == 200);
+  CHECK(e.residual[0].speed_ns == 200);
+  CHECK(e.residual[0].causer_visits == 10);
+  CHECK(e.residual[0].waiter_visits == 10);
+}
+
 TEST_CASE("a few waits in the opposite direction do not distort the visits, but their time counts") {
   explain::residual_sums main = sums(400, 4000, 100, 1000);
   explain::add_direction(main, sums(10, 100, 40, 400));
