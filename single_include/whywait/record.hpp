@@ -32,6 +32,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -1766,6 +1767,75 @@ class memory_budget {
 
 #endif
 
+// ---- whywait/core/safe_write.hpp
+#ifndef WHYWAIT_CORE_SAFE_WRITE_HPP
+#define WHYWAIT_CORE_SAFE_WRITE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// While it lives, writes of this thread send neither SIGPIPE nor SIGXFSZ: they fail with EPIPE or EFBIG, and the program goes on.
+/// A signal that was pending before stays pending. Usable in signal handlers; errno is kept.
+class write_signals_off {
+ public:
+  [[gnu::cold, gnu::noinline]] write_signals_off() noexcept {
+    const int error = errno;
+    sigset_t pending;
+    sigemptyset(&off_);
+    sigemptyset(&pending);
+    sigpending(&pending);
+    if (sigismember(&pending, SIGPIPE) == 0) sigaddset(&off_, SIGPIPE);
+    if (sigismember(&pending, SIGXFSZ) == 0) sigaddset(&off_, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &off_, &before_);
+    errno = error;
+  }
+  [[gnu::cold, gnu::noinline]] ~write_signals_off() {
+    const int error = errno;
+    const timespec now{0, 0};
+    // The system call itself: sigtimedwait may be observed (<whywait/pthread.hpp>), and threads are cancelled in it.
+    while (syscall(SYS_rt_sigtimedwait, &off_, nullptr, &now, size_t(_NSIG / 8)) > 0) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = error;
+  }
+  write_signals_off(const write_signals_off&) = delete;
+  write_signals_off& operator=(const write_signals_off&) = delete;
+
+ private:
+  sigset_t off_, before_;
+};
+
+/// Whether descriptor 2 was closed when recording began. A file that the program opened later may have this number, so that no text
+/// goes there. One for each module; the registry has that of the process.
+__attribute__((visibility("hidden"))) inline bool stderr_closed = false;
+
+[[gnu::cold]] inline bool is_stderr_closed() noexcept { return fcntl(2, F_GETFD) == -1 && errno == EBADF; }
+
+/// Writes a line to standard error with one write(2).
+[[gnu::cold, gnu::noinline]] inline void write_line(const char* line, size_t length) noexcept {
+  if (stderr_closed) return;
+  const write_signals_off guard;
+  const int error = errno;
+  const auto whole = write(2, line, length);
+  (void)whole;  // a failure cannot be reported
+  errno = error;
+}
+
+/// Writes text to a stream. A failure cannot be reported.
+[[gnu::cold, gnu::noinline]] inline void write_text(const char* text, size_t length, FILE* stream) noexcept {
+  if (stderr_closed && stream == stderr) return;
+  const write_signals_off guard;
+  fwrite(text, 1, length, stream);
+  fflush(stream);
+}
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/core/warning.hpp
 #ifndef WHYWAIT_CORE_WARNING_HPP
 #define WHYWAIT_CORE_WARNING_HPP
@@ -1784,10 +1854,7 @@ template <class... Parts>
   for (const char* text : texts)
     for (; text != nullptr && *text != '\0' && length < sizeof line - 1; ++text) line[length++] = *text;
   line[length++] = '\n';
-  const int error = errno;
-  const auto whole = write(2, line, length);
-  (void)whole;  // a failure cannot be reported
-  errno = error;
+  write_line(line, length);
 }
 
 /// Whether this is the first process of a parallel program, from the variables that Open MPI, MPICH, Slurm and
@@ -3665,6 +3732,7 @@ struct registry {
   location_base* locations;  ///< newest first
   uint32_t location_count;
   bool no_memory;  ///< there was none to begin with: recording is off
+  bool stderr_closed;  ///< core::stderr_closed of all its modules
   location_base* free_locations;  ///< of threads that ended, for new ones
   location_base* free_callers;    ///< those among them that have called MPI
   void (*end_location)(registry&, location_base&) noexcept;  ///< after the end of a thread; null: its location stays
@@ -3801,6 +3869,7 @@ inline settings read_settings(bool warns) noexcept {
 }
 
 __attribute__((visibility("hidden"))) inline registry* make_registry() noexcept {
+  stderr_closed = is_stderr_closed();
   const bool warns = first_of_the_launch();
   const settings config = read_settings(warns);
   const clock_source clock = config.clock == settings::clock_choice::monotonic || !cycle_clock::invariant()
@@ -3819,6 +3888,7 @@ __attribute__((visibility("hidden"))) inline registry* make_registry() noexcept 
   made->config = config;
   made->kept = kept;
   made->clock = clock;
+  made->stderr_closed = stderr_closed;
   made->config.each_text([](const char*, const char*& text) {  // the program may change its environment
     if (text == nullptr) return;
     const size_t bytes = strlen(text) + 1;
@@ -3850,7 +3920,10 @@ __attribute__((visibility("hidden"))) inline int find_or_make(dl_phdr_info*, siz
     search.found = make_registry();
     *static_cast<bool*>(made_here) = search.found != nullptr;
   }
-  if (search.found != nullptr) cycle_clock::use(search.found->clock);
+  if (search.found != nullptr) {
+    cycle_clock::use(search.found->clock);
+    stderr_closed = search.found->stderr_closed;
+  }
   __atomic_store_n(&whywait_v0_module.shared, search.found, __ATOMIC_RELEASE);
   return 1;
 }

@@ -45,6 +45,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
 #include <linux/futex.h>
@@ -1408,6 +1409,75 @@ class memory_budget {
 
 #endif
 
+// ---- whywait/core/safe_write.hpp
+#ifndef WHYWAIT_CORE_SAFE_WRITE_HPP
+#define WHYWAIT_CORE_SAFE_WRITE_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace core {
+
+/// While it lives, writes of this thread send neither SIGPIPE nor SIGXFSZ: they fail with EPIPE or EFBIG, and the program goes on.
+/// A signal that was pending before stays pending. Usable in signal handlers; errno is kept.
+class write_signals_off {
+ public:
+  [[gnu::cold, gnu::noinline]] write_signals_off() noexcept {
+    const int error = errno;
+    sigset_t pending;
+    sigemptyset(&off_);
+    sigemptyset(&pending);
+    sigpending(&pending);
+    if (sigismember(&pending, SIGPIPE) == 0) sigaddset(&off_, SIGPIPE);
+    if (sigismember(&pending, SIGXFSZ) == 0) sigaddset(&off_, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &off_, &before_);
+    errno = error;
+  }
+  [[gnu::cold, gnu::noinline]] ~write_signals_off() {
+    const int error = errno;
+    const timespec now{0, 0};
+    // The system call itself: sigtimedwait may be observed (<whywait/pthread.hpp>), and threads are cancelled in it.
+    while (syscall(SYS_rt_sigtimedwait, &off_, nullptr, &now, size_t(_NSIG / 8)) > 0) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = error;
+  }
+  write_signals_off(const write_signals_off&) = delete;
+  write_signals_off& operator=(const write_signals_off&) = delete;
+
+ private:
+  sigset_t off_, before_;
+};
+
+/// Whether descriptor 2 was closed when recording began. A file that the program opened later may have this number, so that no text
+/// goes there. One for each module; the registry has that of the process.
+__attribute__((visibility("hidden"))) inline bool stderr_closed = false;
+
+[[gnu::cold]] inline bool is_stderr_closed() noexcept { return fcntl(2, F_GETFD) == -1 && errno == EBADF; }
+
+/// Writes a line to standard error with one write(2).
+[[gnu::cold, gnu::noinline]] inline void write_line(const char* line, size_t length) noexcept {
+  if (stderr_closed) return;
+  const write_signals_off guard;
+  const int error = errno;
+  const auto whole = write(2, line, length);
+  (void)whole;  // a failure cannot be reported
+  errno = error;
+}
+
+/// Writes text to a stream. A failure cannot be reported.
+[[gnu::cold, gnu::noinline]] inline void write_text(const char* text, size_t length, FILE* stream) noexcept {
+  if (stderr_closed && stream == stderr) return;
+  const write_signals_off guard;
+  fwrite(text, 1, length, stream);
+  fflush(stream);
+}
+
+}  // namespace core
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
 // ---- whywait/core/warning.hpp
 #ifndef WHYWAIT_CORE_WARNING_HPP
 #define WHYWAIT_CORE_WARNING_HPP
@@ -1426,10 +1496,7 @@ template <class... Parts>
   for (const char* text : texts)
     for (; text != nullptr && *text != '\0' && length < sizeof line - 1; ++text) line[length++] = *text;
   line[length++] = '\n';
-  const int error = errno;
-  const auto whole = write(2, line, length);
-  (void)whole;  // a failure cannot be reported
-  errno = error;
+  write_line(line, length);
 }
 
 /// Whether this is the first process of a parallel program, from the variables that Open MPI, MPICH, Slurm and
@@ -2388,6 +2455,7 @@ struct registry {
   location_base* locations;  ///< newest first
   uint32_t location_count;
   bool no_memory;  ///< there was none to begin with: recording is off
+  bool stderr_closed;  ///< core::stderr_closed of all its modules
   location_base* free_locations;  ///< of threads that ended, for new ones
   location_base* free_callers;    ///< those among them that have called MPI
   void (*end_location)(registry&, location_base&) noexcept;  ///< after the end of a thread; null: its location stays
@@ -2524,6 +2592,7 @@ inline settings read_settings(bool warns) noexcept {
 }
 
 __attribute__((visibility("hidden"))) inline registry* make_registry() noexcept {
+  stderr_closed = is_stderr_closed();
   const bool warns = first_of_the_launch();
   const settings config = read_settings(warns);
   const clock_source clock = config.clock == settings::clock_choice::monotonic || !cycle_clock::invariant()
@@ -2542,6 +2611,7 @@ __attribute__((visibility("hidden"))) inline registry* make_registry() noexcept 
   made->config = config;
   made->kept = kept;
   made->clock = clock;
+  made->stderr_closed = stderr_closed;
   made->config.each_text([](const char*, const char*& text) {  // the program may change its environment
     if (text == nullptr) return;
     const size_t bytes = strlen(text) + 1;
@@ -2573,7 +2643,10 @@ __attribute__((visibility("hidden"))) inline int find_or_make(dl_phdr_info*, siz
     search.found = make_registry();
     *static_cast<bool*>(made_here) = search.found != nullptr;
   }
-  if (search.found != nullptr) cycle_clock::use(search.found->clock);
+  if (search.found != nullptr) {
+    cycle_clock::use(search.found->clock);
+    stderr_closed = search.found->stderr_closed;
+  }
   __atomic_store_n(&whywait_v0_module.shared, search.found, __ATOMIC_RELEASE);
   return 1;
 }
@@ -16265,6 +16338,7 @@ inline int initialise(What what, caller from, Pass& pass) {
   if (__atomic_load_n(&session_facts::of_process().tried, __ATOMIC_ACQUIRE)) return detail::initialise_later(what, from, pass);
   if (!bindings::connect()) return pass();
   const char* const tool = detail::connect_next_tool();
+  if (core::is_stderr_closed()) core::stderr_closed = true;  // MPI opens files
   start_agreement agreement;
   agreement.announce();
   const int64_t called = detail::since_boot();
@@ -46666,8 +46740,9 @@ inline base::vector<core::stable_key> keys_of(const rules::contribution& all) {
 
 namespace detail {
 
-inline void print_lines(const std::string& text) {
-  std::fprintf(stderr, "%s%s", text.c_str(), text.empty() || text.back() == '\n' ? "" : "\n");
+inline void print_lines(std::string text) {
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  core::write_text(text.data(), text.size(), stderr);
 }
 
 }  // namespace detail
@@ -53142,8 +53217,8 @@ class output_file {
       return;
     }
     if (exists && !S_ISREG(facts.st_mode)) {
-      descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
-      if (descriptor_ < 0) error_ = errno;
+      descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a reader is an error
+      if (descriptor_ < 0 || ::fcntl(descriptor_, F_SETFL, 0) != 0) error_ = errno;
       return;
     }
     if (exists && ::access(path_.c_str(), W_OK) != 0) {  // a write-protected file: rename would replace it all the same
@@ -53195,6 +53270,7 @@ class output_file {
 
  private:
   void flush() {
+    const core::write_signals_off guard;
     for (std::size_t done = 0; done < buffer_.size() && error_ == 0;) {
       const ssize_t n = ::write(descriptor_, buffer_.data() + done, buffer_.size() - done);
       if (n > 0) done += static_cast<std::size_t>(n);
@@ -58690,8 +58766,7 @@ inline void print_text(const result& r, std::FILE* stream, text_options options)
   static bool printed = false;
   if (printed) text.insert(0, "\n");
   printed = true;
-  std::fwrite(text.data(), 1, text.size(), stream);
-  std::fflush(stream);
+  core::write_text(text.data(), text.size(), stream);
 }
 
 inline std::string write_text_file(const result& r, const std::string& path) {
@@ -65713,6 +65788,7 @@ class raw_writer {
   }
   bool good() const noexcept { return good_; }
   void flush() noexcept {
+    const core::write_signals_off guard;
     for (std::size_t done = 0; done < size_ && good_;) {
       const ssize_t wrote = ::write(file_, buffer_ + done, size_ - done);
       if (wrote > 0) done += static_cast<std::size_t>(wrote);
@@ -65773,7 +65849,7 @@ inline void print(const last_words& w, int file) noexcept {
 /// Writes the summary and all totals as JSON (docs/schema_last_words.json). Returns false and sets errno if the file
 /// cannot be written. Async-signal-safe.
 inline bool write_json(const last_words& w, const char* path) noexcept {
-  const int file = ::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int file = ::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
   if (file < 0) return false;
   bool good;
   {
@@ -66714,8 +66790,7 @@ inline void report_job(dead_job& job, const left_behind_options& options, std::s
             reports::text_of(result.last_words);
     if (!job.explained())
       for (const std::string& w : result.run.warnings) text += "  " + w + "\n";
-    std::fputs(text.c_str(), options.text);
-    std::fflush(options.text);
+    core::write_text(text.data(), text.size(), options.text);
     reports::text_options length;
     length.full = options.full;
     if (job.explained()) reports::print_text(result, options.text, length);
@@ -66847,8 +66922,7 @@ inline std::string settings_text() {
 inline void print_settings(std::FILE* stream) noexcept {
   try {
     const std::string text = settings_text();
-    std::fwrite(text.data(), 1, text.size(), stream);
-    std::fflush(stream);
+    core::write_text(text.data(), text.size(), stream);
   } catch (const std::bad_alloc&) {
   }
 }
@@ -67047,7 +67121,7 @@ inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
   words.blocks = blocks.entries;
   words.block_count = blocks.count;
 
-  if (wanted.report) postmortem::print(words, 2);
+  if (wanted.report && !core::stderr_closed) postmortem::print(words, 2);
   if (process.output[0] == '\0') return;
   char path[4096];
   if (!detail::file_of_rank(process.output, process, path, sizeof path) || !write_json(words, path))
@@ -67623,6 +67697,214 @@ class condition_barriers {
 
 #endif
 
+// ---- whywait/thread/finalize/own_stack.hpp
+#ifndef WHYWAIT_THREAD_FINALIZE_OWN_STACK_HPP
+#define WHYWAIT_THREAD_FINALIZE_OWN_STACK_HPP
+
+namespace whywait {
+inline namespace v0 {
+namespace threads {
+
+namespace detail {
+
+// Bytes that are left of the calling thread's stack; 0: it runs on another one, as signal handlers may.
+inline std::size_t stack_left() noexcept {
+  pthread_attr_t about;
+  if (pthread_getattr_np(pthread_self(), &about) != 0) return 0;
+  void* low = nullptr;
+  std::size_t size = 0;
+  pthread_attr_getstack(&about, &low, &size);
+  pthread_attr_destroy(&about);
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), end = reinterpret_cast<std::uintptr_t>(low);
+  return here > end && here - end <= size ? here - end : 0;
+}
+
+struct stack_switch {
+  ucontext_t before, own;
+  void (*work)();
+};
+inline void run_work(unsigned high, unsigned low) { reinterpret_cast<stack_switch*>(std::uintptr_t{high} << 32 | low)->work(); }
+
+}  // namespace detail
+
+/// Calls work(), which must not throw, on a stack of its own if little of the caller's is left: a program may end in a thread with a
+/// small stack, or in a signal handler, and reading debug information takes up to 200 KiB. If there is no memory, it is not called.
+inline void on_large_stack(void (*work)()) noexcept {
+  constexpr std::size_t least = std::size_t{1} << 20, bytes = std::size_t{8} << 20;
+  if (detail::stack_left() >= least) return work();
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK;
+  void* const stack = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (stack == MAP_FAILED) return;
+  auto* const both = static_cast<detail::stack_switch*>(stack);  // at its far end: the contexts are too large for a small stack
+  both->work = work;
+  if (getcontext(&both->own) == 0) {
+    both->own.uc_stack.ss_sp = static_cast<char*>(stack) + 4096;
+    both->own.uc_stack.ss_size = bytes - 4096;
+    both->own.uc_link = &both->before;
+    const auto at = reinterpret_cast<std::uintptr_t>(both);
+    makecontext(&both->own, reinterpret_cast<void (*)()>(&detail::run_work), 2, static_cast<unsigned>(at >> 32),
+                static_cast<unsigned>(at));
+    swapcontext(&both->before, &both->own);
+  }
+  munmap(stack, bytes);
+}
+
+}  // namespace threads
+}  // namespace v0
+}  // namespace whywait
+
+#endif
+
+// ---- whywait/thread/finalize/solo_run.hpp
+#ifndef WHYWAIT_THREAD_FINALIZE_SOLO_RUN_HPP
+#define WHYWAIT_THREAD_FINALIZE_SOLO_RUN_HPP
+
+#ifndef WHYWAIT_DISABLE
+
+namespace whywait {
+inline namespace v0 {
+namespace threads {
+
+/// ns; -1: not known.
+inline std::int64_t time_of(clockid_t clock) noexcept {
+  timespec t;
+  return clock_gettime(clock, &t) == 0 ? std::int64_t(t.tv_sec) * 1000000000 + t.tv_nsec : -1;
+}
+
+/// The run of a process without MPI: from the start of the program to its exit.
+struct solo_run : record::run_facts {
+  std::int64_t before_ns;  ///< processor time of other threads before the run: of the program that exec replaced
+  std::int64_t analysis_ns;  ///< processor time of the analyses so far, and of other threads meanwhile
+  finalize::thread_data_analysis*
+      data;  ///< of registered data; owned. Null: none is registered, or the analysis is not linked in
+  core::spin_lock data_lock;  ///< of `data`
+};
+
+/// Begins it, unless a run is recorded already or recording is off. For the start of the program.
+inline void begin_solo_run() noexcept {
+  core::registry* const registry = core::the_registry();
+  if (registry == nullptr || !registry->config.enable || registry->pid != getpid()) return;
+  record::location* const here = record::this_location();
+  if (here == nullptr || record::run_of(*registry) != nullptr) return;
+  void* const pages = core::map_pages(sizeof(solo_run), true);
+  if (pages == nullptr) return;
+  registry->kept.keep(pages, sizeof(solo_run));
+  solo_run* const run = new (pages) solo_run();
+  run->layout = sizeof(solo_run);
+  run->size = 1;
+  run->start_anchor = core::clock_anchor::take();
+  run->begin_ticks = core::cycle_clock::now();
+  run->before_ns = time_of(CLOCK_PROCESS_CPUTIME_ID) - time_of(CLOCK_THREAD_CPUTIME_ID);
+  run->running = true;
+  __atomic_store_n(&registry->extension[3], static_cast<void*>(static_cast<record::run_facts*>(run)), __ATOMIC_RELEASE);
+}
+
+/// The run of this process if it is one without MPI, and not that of its parent.
+inline solo_run* solo_run_of(const core::registry* registry) noexcept {
+  record::run_facts* const run = registry != nullptr && registry->pid == getpid() ? record::run_of(*registry) : nullptr;
+  return run != nullptr && run->layout == sizeof(solo_run) && run->last_posted == nullptr ? static_cast<solo_run*>(run)
+                                                                                          : nullptr;
+}
+
+/// The records of a process without MPI, up to now. What threads that still run have done since their last record is read beside
+/// them: they may go on meanwhile.
+class solo_records {
+ public:
+  solo_records(core::registry& registry, solo_run& run) {
+    using namespace finalize;
+    all.begin_ticks = run.begin_ticks;
+    all.closed = __atomic_load_n(&run.closed, __ATOMIC_ACQUIRE);
+    const std::uint64_t now = run.end_ticks != 0 ? run.end_ticks : core::cycle_clock::now();
+    all.end_ticks = all.last_ticks = now;
+    if (all.closed && run.closed_ticks < all.end_ticks) all.end_ticks = run.closed_ticks;
+    all.first_closed_ticks = all.closed ? run.closed_ticks : 0;
+    all.least_ticks = __atomic_load_n(&run.least_ticks, __ATOMIC_RELAXED);
+    core::rank_history& history = all.history;
+    history.ranks = 1;
+    history.node = 0;
+    history.clock.origin = run.begin_ticks;
+    history.clock.ns_per_tick = core::clock_anchor::rate(run.start_anchor, core::clock_anchor::take());
+    std::uint32_t main = explain::thread_book::no_main;
+    {
+      locked guard(registry.mutex);  // threads that end or begin exchange their locations
+      history.locations = std::vector<core::location_history>(registry.location_count);
+      all.threads.resize(registry.location_count);
+      for (core::location_base* base = registry.locations; base != nullptr; base = base->next) {
+        record::location& from = *static_cast<record::location*>(base);
+        core::location_history& to = history.locations[from.index];
+        collect_location(from, run, to, all.threads[from.index], all);
+        const bool ended = __atomic_load_n(&from.finished, __ATOMIC_ACQUIRE) != 0;
+        const bool is_main = from.tid == static_cast<std::uint32_t>(registry.pid);
+        if (is_main) main = from.index;
+        const bool idle = !is_main && waits_for_region(from);
+        to.whole = is_main || (!ended && !idle);
+        if (to.opened > now) to.opened = now;
+        if (!ended && !idle) read_open_segment(from, read_open_wait(from, all.end_ticks, to), to);
+      }
+    }
+    all.rewrite_threads(run.begin_ticks, main);
+    all.span_whole_run();
+    main_ = main;
+  }
+
+  finalize::process_records all;
+  std::uint32_t main() const noexcept { return main_; }
+
+ private:
+  static constexpr std::uint32_t most_steps = 4096;
+
+  // A thread of OpenMP after its last parallel region: the run has nothing for it to do.
+  static bool waits_for_region(const record::location& from) noexcept {
+    const record::thread_facts* const facts = __atomic_load_n(&from.calls, __ATOMIC_ACQUIRE);
+    if (facts == nullptr || __atomic_load_n(&facts->open.frame, __ATOMIC_ACQUIRE) == nullptr) return false;
+    core::mpi_call call;
+    __atomic_load(&facts->open.call, &call, __ATOMIC_RELAXED);
+    return call == core::mpi_call::omp_idle;
+  }
+
+  // A thread that waits now may have waited for long: that is no work. Returns until when its open segment lasts.
+  static std::uint64_t read_open_wait(const record::location& from, std::uint64_t now, core::location_history& to) noexcept {
+    const record::thread_facts* const facts = __atomic_load_n(&from.calls, __ATOMIC_ACQUIRE);
+    if (facts == nullptr || __atomic_load_n(&facts->open.frame, __ATOMIC_ACQUIRE) == nullptr) return now;
+    const std::uint64_t begin = __atomic_load_n(&facts->open.begin, __ATOMIC_ACQUIRE);
+    core::mpi_call call;
+    __atomic_load(&facts->open.call, &call, __ATOMIC_ACQUIRE);
+    const std::uint32_t site = __atomic_load_n(&facts->open.site, __ATOMIC_ACQUIRE);
+    const bool still = __atomic_load_n(&facts->open.frame, __ATOMIC_RELAXED) != nullptr &&
+                       __atomic_load_n(&facts->open.begin, __ATOMIC_RELAXED) == begin && from.syncs.size() == to.records.size();
+    if (!still || begin >= now || core::role_of(call) != core::call_role::thread_wait) return now;
+    to.open_wait = begin;
+    to.open_call = call;
+    to.open_site = site;
+    return begin;
+  }
+
+  void read_open_segment(const record::location& from, std::uint64_t now, core::location_history& to) {
+    base::pod_vector<core::path_step> steps(most_steps);
+    const std::uint32_t count = from.path.glimpse(now, steps.data(), most_steps);
+    if (count > most_steps || from.syncs.size() != to.records.size() || from.steps.size() != to.steps.size()) return;
+    steps.resize(count);
+    const auto outside = [](const core::path_step& s) { return s.block == 0 || (s.visits | s.ticks | s.work) == 0; };
+    steps.erase(std::remove_if(steps.begin(), steps.end(), outside), steps.end());
+    if (steps.empty()) return;
+    open_.push_back(std::move(steps));
+    chunks_.push_back(std::make_unique<const core::path_step*>(open_.back().data()));
+    to.open_steps = {chunks_.back().get(), 63, open_.back().size()};
+  }
+
+  base::vector<base::pod_vector<core::path_step>> open_;
+  base::vector<std::unique_ptr<const core::path_step*>> chunks_;
+  std::uint32_t main_ = explain::thread_book::no_main;
+};
+
+}  // namespace threads
+}  // namespace v0
+}  // namespace whywait
+
+#endif  // WHYWAIT_DISABLE
+
+#endif
+
 // ---- whywait/thread/finalize/processor_bound.hpp
 #ifndef WHYWAIT_THREAD_FINALIZE_PROCESSOR_BOUND_HPP
 #define WHYWAIT_THREAD_FINALIZE_PROCESSOR_BOUND_HPP
@@ -67650,10 +67932,6 @@ struct processor_time {
 
 namespace detail {
 
-inline std::int64_t time_of(clockid_t clock) noexcept {
-  timespec t;
-  return clock_gettime(clock, &t) == 0 ? std::int64_t(t.tv_sec) * 1000000000 + t.tv_nsec : -1;
-}
 /// The processor time of one thread of this process, by its number in the kernel.
 inline clockid_t clock_of(std::uint32_t tid) noexcept {
   return static_cast<clockid_t>((~tid << 3) | 6u);  // as the C library makes it of a pthread_t
@@ -67661,15 +67939,15 @@ inline clockid_t clock_of(std::uint32_t tid) noexcept {
 
 }  // namespace detail
 
-/// What threads that were not recorded used of the processor time of this process so far.
-inline reports::unrecorded_threads unrecorded_threads_of(core::registry& registry) {
+/// What threads that were not recorded used of the processor time of this process in a run.
+inline reports::unrecorded_threads unrecorded_threads_of(core::registry& registry, const solo_run& run) {
   reports::unrecorded_threads out;
   const finalize::locked guard(registry.mutex);  // threads that end or begin exchange their locations
-  const std::int64_t whole = detail::time_of(CLOCK_PROCESS_CPUTIME_ID);
+  const std::int64_t whole = time_of(CLOCK_PROCESS_CPUTIME_ID) - run.before_ns;
   std::int64_t recorded = 0;
   for (const core::location_base* base = registry.locations; base != nullptr; base = base->next) {
     const bool ended = __atomic_load_n(&base->finished, __ATOMIC_ACQUIRE) != 0;
-    const std::int64_t now = ended ? 0 : detail::time_of(detail::clock_of(static_cast<const record::location*>(base)->tid));
+    const std::int64_t now = ended ? 0 : time_of(detail::clock_of(static_cast<const record::location*>(base)->tid));
     recorded += static_cast<std::int64_t>(base->processor_ns) + std::max<std::int64_t>(0, now);
   }
   out.large_teams = __atomic_load_n(&registry.interposed.large_teams, __ATOMIC_RELAXED) != 0;
@@ -67805,148 +68083,6 @@ inline void bound_balances(explain::outcome& found, const processor_time& used, 
 }  // namespace threads
 }  // namespace v0
 }  // namespace whywait
-
-#endif
-
-// ---- whywait/thread/finalize/solo_run.hpp
-#ifndef WHYWAIT_THREAD_FINALIZE_SOLO_RUN_HPP
-#define WHYWAIT_THREAD_FINALIZE_SOLO_RUN_HPP
-
-#ifndef WHYWAIT_DISABLE
-
-namespace whywait {
-inline namespace v0 {
-namespace threads {
-
-/// The run of a process without MPI: from the start of the program to its exit.
-struct solo_run : record::run_facts {
-  std::int64_t analysis_ns;  ///< processor time of the analyses so far, and of other threads meanwhile
-  finalize::thread_data_analysis*
-      data;  ///< of registered data; owned. Null: none is registered, or the analysis is not linked in
-  core::spin_lock data_lock;  ///< of `data`
-};
-
-/// Begins it, unless a run is recorded already or recording is off. For the start of the program.
-inline void begin_solo_run() noexcept {
-  core::registry* const registry = core::the_registry();
-  if (registry == nullptr || !registry->config.enable || registry->pid != getpid()) return;
-  record::location* const here = record::this_location();
-  if (here == nullptr || record::run_of(*registry) != nullptr) return;
-  void* const pages = core::map_pages(sizeof(solo_run), true);
-  if (pages == nullptr) return;
-  registry->kept.keep(pages, sizeof(solo_run));
-  solo_run* const run = new (pages) solo_run();
-  run->layout = sizeof(solo_run);
-  run->size = 1;
-  run->start_anchor = core::clock_anchor::take();
-  run->begin_ticks = core::cycle_clock::now();
-  run->running = true;
-  __atomic_store_n(&registry->extension[3], static_cast<void*>(static_cast<record::run_facts*>(run)), __ATOMIC_RELEASE);
-}
-
-/// The run of this process if it is one without MPI, and not that of its parent.
-inline solo_run* solo_run_of(const core::registry* registry) noexcept {
-  record::run_facts* const run = registry != nullptr && registry->pid == getpid() ? record::run_of(*registry) : nullptr;
-  return run != nullptr && run->layout == sizeof(solo_run) && run->last_posted == nullptr ? static_cast<solo_run*>(run)
-                                                                                          : nullptr;
-}
-
-/// The records of a process without MPI, up to now. What threads that still run have done since their last record is read beside
-/// them: they may go on meanwhile.
-class solo_records {
- public:
-  solo_records(core::registry& registry, solo_run& run) {
-    using namespace finalize;
-    all.begin_ticks = run.begin_ticks;
-    all.closed = __atomic_load_n(&run.closed, __ATOMIC_ACQUIRE);
-    const std::uint64_t now = run.end_ticks != 0 ? run.end_ticks : core::cycle_clock::now();
-    all.end_ticks = all.last_ticks = now;
-    if (all.closed && run.closed_ticks < all.end_ticks) all.end_ticks = run.closed_ticks;
-    all.first_closed_ticks = all.closed ? run.closed_ticks : 0;
-    all.least_ticks = __atomic_load_n(&run.least_ticks, __ATOMIC_RELAXED);
-    core::rank_history& history = all.history;
-    history.ranks = 1;
-    history.node = 0;
-    history.clock.origin = run.begin_ticks;
-    history.clock.ns_per_tick = core::clock_anchor::rate(run.start_anchor, core::clock_anchor::take());
-    std::uint32_t main = explain::thread_book::no_main;
-    {
-      locked guard(registry.mutex);  // threads that end or begin exchange their locations
-      history.locations = std::vector<core::location_history>(registry.location_count);
-      all.threads.resize(registry.location_count);
-      for (core::location_base* base = registry.locations; base != nullptr; base = base->next) {
-        record::location& from = *static_cast<record::location*>(base);
-        core::location_history& to = history.locations[from.index];
-        collect_location(from, run, to, all.threads[from.index], all);
-        const bool ended = __atomic_load_n(&from.finished, __ATOMIC_ACQUIRE) != 0;
-        const bool is_main = from.tid == static_cast<std::uint32_t>(registry.pid);
-        if (is_main) main = from.index;
-        const bool idle = !is_main && waits_for_region(from);
-        to.whole = is_main || (!ended && !idle);
-        if (to.opened > now) to.opened = now;
-        if (!ended && !idle) read_open_segment(from, read_open_wait(from, all.end_ticks, to), to);
-      }
-    }
-    all.rewrite_threads(run.begin_ticks, main);
-    all.span_whole_run();
-    main_ = main;
-  }
-
-  finalize::process_records all;
-  std::uint32_t main() const noexcept { return main_; }
-
- private:
-  static constexpr std::uint32_t most_steps = 4096;
-
-  // A thread of OpenMP after its last parallel region: the run has nothing for it to do.
-  static bool waits_for_region(const record::location& from) noexcept {
-    const record::thread_facts* const facts = __atomic_load_n(&from.calls, __ATOMIC_ACQUIRE);
-    if (facts == nullptr || __atomic_load_n(&facts->open.frame, __ATOMIC_ACQUIRE) == nullptr) return false;
-    core::mpi_call call;
-    __atomic_load(&facts->open.call, &call, __ATOMIC_RELAXED);
-    return call == core::mpi_call::omp_idle;
-  }
-
-  // A thread that waits now may have waited for long: that is no work. Returns until when its open segment lasts.
-  static std::uint64_t read_open_wait(const record::location& from, std::uint64_t now, core::location_history& to) noexcept {
-    const record::thread_facts* const facts = __atomic_load_n(&from.calls, __ATOMIC_ACQUIRE);
-    if (facts == nullptr || __atomic_load_n(&facts->open.frame, __ATOMIC_ACQUIRE) == nullptr) return now;
-    const std::uint64_t begin = __atomic_load_n(&facts->open.begin, __ATOMIC_ACQUIRE);
-    core::mpi_call call;
-    __atomic_load(&facts->open.call, &call, __ATOMIC_ACQUIRE);
-    const std::uint32_t site = __atomic_load_n(&facts->open.site, __ATOMIC_ACQUIRE);
-    const bool still = __atomic_load_n(&facts->open.frame, __ATOMIC_RELAXED) != nullptr &&
-                       __atomic_load_n(&facts->open.begin, __ATOMIC_RELAXED) == begin && from.syncs.size() == to.records.size();
-    if (!still || begin >= now || core::role_of(call) != core::call_role::thread_wait) return now;
-    to.open_wait = begin;
-    to.open_call = call;
-    to.open_site = site;
-    return begin;
-  }
-
-  void read_open_segment(const record::location& from, std::uint64_t now, core::location_history& to) {
-    base::pod_vector<core::path_step> steps(most_steps);
-    const std::uint32_t count = from.path.glimpse(now, steps.data(), most_steps);
-    if (count > most_steps || from.syncs.size() != to.records.size() || from.steps.size() != to.steps.size()) return;
-    steps.resize(count);
-    const auto outside = [](const core::path_step& s) { return s.block == 0 || (s.visits | s.ticks | s.work) == 0; };
-    steps.erase(std::remove_if(steps.begin(), steps.end(), outside), steps.end());
-    if (steps.empty()) return;
-    open_.push_back(std::move(steps));
-    chunks_.push_back(std::make_unique<const core::path_step*>(open_.back().data()));
-    to.open_steps = {chunks_.back().get(), 63, open_.back().size()};
-  }
-
-  base::vector<base::pod_vector<core::path_step>> open_;
-  base::vector<std::unique_ptr<const core::path_step*>> chunks_;
-  std::uint32_t main_ = explain::thread_book::no_main;
-};
-
-}  // namespace threads
-}  // namespace v0
-}  // namespace whywait
-
-#endif  // WHYWAIT_DISABLE
 
 #endif
 
@@ -68094,14 +68230,14 @@ inline void warn_of_interposing(const core::registry& registry, reports::run_fac
 }
 
 /// Facts about the run that the explanation does not contain.
-inline reports::run_facts facts_of(core::registry& registry, const solo_records& records) {
+inline reports::run_facts facts_of(core::registry& registry, const solo_run& run, const solo_records& records) {
   const finalize::process_records& all = records.all;
   const core::shared_clock& clock = all.history.clock;
   reports::run_facts facts;
   facts.origin =
       reports::origin_of_process(static_cast<double>(clock(core::cycle_clock::now()) - clock(all.begin_ticks)) * 1e-9);
   facts.threads_only = true;
-  facts.unrecorded = unrecorded_threads_of(registry);
+  facts.unrecorded = unrecorded_threads_of(registry, run);
   facts.seconds = static_cast<double>(clock(all.last_ticks) - clock(all.begin_ticks)) * 1e-9;
   facts.unrecorded.run_seconds = facts.seconds;
   facts.unseen_seconds = static_cast<double>(clock(all.last_ticks) - clock(all.end_ticks)) * 1e-9;
@@ -68174,7 +68310,7 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   processor_time used = processor_time::of_process(registry);
   used.ns -= run.analysis_ns;
   solo_records records(registry, run);
-  reports::run_facts facts = facts_of(registry, records);
+  reports::run_facts facts = facts_of(registry, run, records);
   const base::pod_vector<std::uint32_t> ran = finalize::code_that_ran(records.all);
   const coverage::code_blocks code(registry.sources, ran,
                                    coverage::code_filter(registry.config.coverage != nullptr ? registry.config.coverage : ""));
@@ -68247,14 +68383,15 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
 
 /// Whether pthread functions are interposed in a process that has no second thread: `whywait run` observes all processes that a program
 /// starts, for example those of a shell script.
-inline bool is_without_threads(core::registry& registry) {
-  if (registry.interposed.active == 0 || unrecorded_threads_of(registry).matter()) return false;
+inline bool is_without_threads(core::registry& registry, const solo_run& run) {
+  if (registry.interposed.active == 0 || unrecorded_threads_of(registry, run).matter()) return false;
   const finalize::locked guard(registry.mutex);
   return registry.location_count <= 1;
 }
 
-/// At the end of the program: prints and writes what the settings request.
-inline void report_at_exit() noexcept {
+namespace detail {
+
+inline void report_run() noexcept {
   core::registry* const registry = core::the_registry();
   solo_run* const run = solo_run_of(registry);
   if (run == nullptr || !run->running || !core::first_of_the_launch()) return;
@@ -68263,7 +68400,7 @@ inline void report_at_exit() noexcept {
   const core::settings& wanted = registry->config;
   if (wanted.help) reports::print_settings(stderr);
   if (!wanted.report && wanted.output == nullptr && wanted.fail == nullptr) return;
-  if (is_without_threads(*registry)) return;
+  if (is_without_threads(*registry, *run)) return;
   if (wanted.whatif != nullptr && *wanted.whatif != '\0')
     core::warn("WHYWAIT_WHATIF: questions are answered of programs with MPI only; the variable is ignored");
   bool printed = false;
@@ -68289,13 +68426,18 @@ inline void report_at_exit() noexcept {
   }
 }
 
+}  // namespace detail
+
+/// At the end of the program: prints and writes what the settings request.
+inline void report_at_exit() noexcept { on_large_stack(&detail::report_run); }
+
 /// run_facts::explain.
 inline void explain_now(record::run_facts& run, void* into, const void* address, const void* frame) {
   whywait::result& result = *static_cast<whywait::result*>(into);
   const sync_site site{core::mpi_call::report, address, frame};
   sync_call call(site);  // the time that follows is not that of the program
   if (call) call.begin();
-  const std::int64_t before_ns = detail::time_of(CLOCK_PROCESS_CPUTIME_ID);
+  const std::int64_t before_ns = time_of(CLOCK_PROCESS_CPUTIME_ID);
   try {
     core::registry& registry = *core::the_registry();
     base::replace(result, reports::plain(analyse(registry, static_cast<solo_run&>(run), registry.config.output != nullptr)));
@@ -68303,7 +68445,7 @@ inline void explain_now(record::run_facts& run, void* into, const void* address,
     base::replace(result, whywait::result());
     result.reason = std::string("the analysis failed: ") + problem.what();
   }
-  static_cast<solo_run&>(run).analysis_ns += detail::time_of(CLOCK_PROCESS_CPUTIME_ID) - before_ns;
+  static_cast<solo_run&>(run).analysis_ns += time_of(CLOCK_PROCESS_CPUTIME_ID) - before_ns;
   if (!call) return;
   static_cast<void>(call.end());
   if (core::sync_record* const r = call.store_wait(0)) call.finish(r);

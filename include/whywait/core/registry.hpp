@@ -7,6 +7,7 @@
 #include <whywait/core/module.hpp>
 #include <whywait/core/pages.hpp>
 #include <whywait/core/processor_set.hpp>
+#include <whywait/core/safe_write.hpp>
 #include <whywait/core/settings.hpp>
 #include <whywait/core/site.hpp>
 #include <whywait/core/warning.hpp>
@@ -70,6 +71,7 @@ struct registry {
   location_base* locations;  ///< newest first
   uint32_t location_count;
   bool no_memory;  ///< there was none to begin with: recording is off
+  bool stderr_closed;  ///< core::stderr_closed of all its modules
   location_base* free_locations;  ///< of threads that ended, for new ones
   location_base* free_callers;    ///< those among them that have called MPI
   void (*end_location)(registry&, location_base&) noexcept;  ///< after the end of a thread; null: its location stays
@@ -206,6 +208,7 @@ inline settings read_settings(bool warns) noexcept {
 }
 
 __attribute__((visibility("hidden"))) inline registry* make_registry() noexcept {
+  stderr_closed = is_stderr_closed();
   const bool warns = first_of_the_launch();
   const settings config = read_settings(warns);
   const clock_source clock = config.clock == settings::clock_choice::monotonic || !cycle_clock::invariant()
@@ -224,6 +227,7 @@ __attribute__((visibility("hidden"))) inline registry* make_registry() noexcept 
   made->config = config;
   made->kept = kept;
   made->clock = clock;
+  made->stderr_closed = stderr_closed;
   made->config.each_text([](const char*, const char*& text) {  // the program may change its environment
     if (text == nullptr) return;
     const size_t bytes = strlen(text) + 1;
@@ -255,7 +259,10 @@ __attribute__((visibility("hidden"))) inline int find_or_make(dl_phdr_info*, siz
     search.found = make_registry();
     *static_cast<bool*>(made_here) = search.found != nullptr;
   }
-  if (search.found != nullptr) cycle_clock::use(search.found->clock);
+  if (search.found != nullptr) {
+    cycle_clock::use(search.found->clock);
+    stderr_closed = search.found->stderr_closed;
+  }
   __atomic_store_n(&whywait_v0_module.shared, search.found, __ATOMIC_RELEASE);
   return 1;
 }

@@ -1,11 +1,11 @@
 #ifndef WHYWAIT_CORE_WARNING_HPP
 #define WHYWAIT_CORE_WARNING_HPP
 
-#include <errno.h>
-#include <stdint.h>
+#include <whywait/core/safe_write.hpp>
+
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 namespace whywait {
 inline namespace v0 {
@@ -21,10 +21,7 @@ template <class... Parts>
   for (const char* text : texts)
     for (; text != nullptr && *text != '\0' && length < sizeof line - 1; ++text) line[length++] = *text;
   line[length++] = '\n';
-  const int error = errno;
-  const auto whole = write(2, line, length);
-  (void)whole;  // a failure cannot be reported
-  errno = error;
+  write_line(line, length);
 }
 
 /// Whether this is the first process of a parallel program, from the variables that Open MPI, MPICH, Slurm and

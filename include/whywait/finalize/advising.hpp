@@ -6,6 +6,7 @@
 #include <whywait/base/places.hpp>
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/core/safe_write.hpp>
 #include <whywait/explain/explanation.hpp>
 #include <whywait/explain/history.hpp>
 #include <whywait/finalize/process_use.hpp>
@@ -42,8 +43,9 @@ inline base::vector<core::stable_key> keys_of(const rules::contribution& all) {
 
 namespace detail {
 
-inline void print_lines(const std::string& text) {
-  std::fprintf(stderr, "%s%s", text.c_str(), text.empty() || text.back() == '\n' ? "" : "\n");
+inline void print_lines(std::string text) {
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  core::write_text(text.data(), text.size(), stderr);
 }
 
 }  // namespace detail

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_MPI_LIFECYCLE_HPP
 #define WHYWAIT_MPI_LIFECYCLE_HPP
 
+#include <whywait/core/safe_write.hpp>
 #include <whywait/mpi/agreement.hpp>
 #include <whywait/mpi/argument_facts.hpp>
 #include <whywait/mpi/bindings.hpp>
@@ -256,6 +257,7 @@ inline int initialise(What what, caller from, Pass& pass) {
   if (__atomic_load_n(&session_facts::of_process().tried, __ATOMIC_ACQUIRE)) return detail::initialise_later(what, from, pass);
   if (!bindings::connect()) return pass();
   const char* const tool = detail::connect_next_tool();
+  if (core::is_stderr_closed()) core::stderr_closed = true;  // MPI opens files
   start_agreement agreement;
   agreement.announce();
   const int64_t called = detail::since_boot();

@@ -2,6 +2,7 @@
 #define WHYWAIT_POSTMORTEM_ABNORMAL_END_HPP
 
 #include <whywait/core/clock.hpp>
+#include <whywait/core/safe_write.hpp>
 #include <whywait/core/warning.hpp>
 #include <whywait/mpi/process_state.hpp>
 #include <whywait/postmortem/last_words.hpp>
@@ -203,7 +204,7 @@ inline void at_end(mpi::state& process, mpi::end_reason reason, int signal) {
   words.blocks = blocks.entries;
   words.block_count = blocks.count;
 
-  if (wanted.report) postmortem::print(words, 2);
+  if (wanted.report && !core::stderr_closed) postmortem::print(words, 2);
   if (process.output[0] == '\0') return;
   char path[4096];
   if (!detail::file_of_rank(process.output, process, path, sizeof path) || !write_json(words, path))

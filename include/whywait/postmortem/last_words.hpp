@@ -1,6 +1,8 @@
 #ifndef WHYWAIT_POSTMORTEM_LAST_WORDS_HPP
 #define WHYWAIT_POSTMORTEM_LAST_WORDS_HPP
 
+#include <whywait/core/safe_write.hpp>
+
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -85,6 +87,7 @@ class raw_writer {
   }
   bool good() const noexcept { return good_; }
   void flush() noexcept {
+    const core::write_signals_off guard;
     for (std::size_t done = 0; done < size_ && good_;) {
       const ssize_t wrote = ::write(file_, buffer_ + done, size_ - done);
       if (wrote > 0) done += static_cast<std::size_t>(wrote);
@@ -145,7 +148,7 @@ inline void print(const last_words& w, int file) noexcept {
 /// Writes the summary and all totals as JSON (docs/schema_last_words.json). Returns false and sets errno if the file
 /// cannot be written. Async-signal-safe.
 inline bool write_json(const last_words& w, const char* path) noexcept {
-  const int file = ::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int file = ::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
   if (file < 0) return false;
   bool good;
   {

@@ -3,6 +3,7 @@
 
 #include <whywait/base/pod_vector.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/core/safe_write.hpp>
 #include <whywait/core/warning.hpp>
 #include <whywait/postmortem/dead_job.hpp>
 #include <whywait/report/files.hpp>
@@ -65,8 +66,7 @@ inline void report_job(dead_job& job, const left_behind_options& options, std::s
             reports::text_of(result.last_words);
     if (!job.explained())
       for (const std::string& w : result.run.warnings) text += "  " + w + "\n";
-    std::fputs(text.c_str(), options.text);
-    std::fflush(options.text);
+    core::write_text(text.data(), text.size(), options.text);
     reports::text_options length;
     length.full = options.full;
     if (job.explained()) reports::print_text(result, options.text, length);

@@ -1,6 +1,8 @@
 #ifndef WHYWAIT_REPORT_OUTPUT_FILE_HPP
 #define WHYWAIT_REPORT_OUTPUT_FILE_HPP
 
+#include <whywait/core/safe_write.hpp>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,8 +33,8 @@ class output_file {
       return;
     }
     if (exists && !S_ISREG(facts.st_mode)) {
-      descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
-      if (descriptor_ < 0) error_ = errno;
+      descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a reader is an error
+      if (descriptor_ < 0 || ::fcntl(descriptor_, F_SETFL, 0) != 0) error_ = errno;
       return;
     }
     if (exists && ::access(path_.c_str(), W_OK) != 0) {  // a write-protected file: rename would replace it all the same
@@ -84,6 +86,7 @@ class output_file {
 
  private:
   void flush() {
+    const core::write_signals_off guard;
     for (std::size_t done = 0; done < buffer_.size() && error_ == 0;) {
       const ssize_t n = ::write(descriptor_, buffer_.data() + done, buffer_.size() - done);
       if (n > 0) done += static_cast<std::size_t>(n);

@@ -1,6 +1,7 @@
 #ifndef WHYWAIT_REPORT_SETTINGS_HELP_HPP
 #define WHYWAIT_REPORT_SETTINGS_HELP_HPP
 
+#include <whywait/core/safe_write.hpp>
 #include <whywait/core/setting_table.hpp>
 #include <whywait/core/version.hpp>
 
@@ -31,8 +32,7 @@ inline std::string settings_text() {
 inline void print_settings(std::FILE* stream) noexcept {
   try {
     const std::string text = settings_text();
-    std::fwrite(text.data(), 1, text.size(), stream);
-    std::fflush(stream);
+    core::write_text(text.data(), text.size(), stream);
   } catch (const std::bad_alloc&) {
   }
 }

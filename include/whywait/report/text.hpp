@@ -7,6 +7,7 @@
 #include <whywait/base/table.hpp>
 #include <whywait/base/units.hpp>
 #include <whywait/base/vector.hpp>
+#include <whywait/core/safe_write.hpp>
 #include <whywait/report/grouping.hpp>
 #include <whywait/report/headline.hpp>
 #include <whywait/report/ledger_text.hpp>
@@ -376,8 +377,7 @@ inline void print_text(const result& r, std::FILE* stream, text_options options)
   static bool printed = false;
   if (printed) text.insert(0, "\n");
   printed = true;
-  std::fwrite(text.data(), 1, text.size(), stream);
-  std::fflush(stream);
+  core::write_text(text.data(), text.size(), stream);
 }
 
 inline std::string write_text_file(const result& r, const std::string& path) {

@@ -1,3 +1,4 @@
+#include <whywait/core/safe_write.hpp>
 #include <whywait/report/output_file.hpp>
 
 #include <doctest/doctest.h>
@@ -8,7 +9,11 @@
 #include <iterator>
 #include <string>
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <csignal>
 
 #include "../../temporary_folder.hpp"
@@ -73,13 +78,11 @@ TEST_CASE("a disk that is full costs no older result") {
   REQUIRE(write(here.path / "run.json", "old").empty());
   struct rlimit before {};
   REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
-  auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
   struct rlimit small = before;
   small.rlim_cur = 4096;
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
   const std::string error = write(here.path / "run.json", std::string(200000, 'x'));
   ::setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
   CHECK(error == "cannot write " + (here.path / "run.json").string() + ": File too large");
   CHECK(content(here.path / "run.json") == "old");
   CHECK(here.files() == 1);
@@ -99,6 +102,36 @@ TEST_CASE("a symbolic link stays one and a device is written directly") {
 
 TEST_CASE("a full device is reported, not silently lost") {
   CHECK(write("/dev/full", "x") == "cannot write /dev/full: No space left on device");
+}
+
+TEST_CASE("a pipe without a reader is refused, and SIGPIPE reaches no handler") {
+  const folder here;
+  const std::string pipe = (here.path / "run.json").string();
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(write(pipe, "x") == "cannot write " + pipe + ": No such device or address");
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  REQUIRE(reader >= 0);
+  CHECK(write(pipe, "read").empty());
+  char text[8];
+  CHECK(::read(reader, text, sizeof text) == 4);
+  output_file out(pipe);
+  ::close(reader);
+  out.write("x", 1);
+  CHECK(out.commit() == "cannot write " + pipe + ": Broken pipe");
+}
+
+TEST_CASE("signals of writes that were pending before stay pending") {
+  sigset_t both, before, pending;
+  sigemptyset(&both);
+  sigaddset(&both, SIGPIPE);
+  REQUIRE(::pthread_sigmask(SIG_BLOCK, &both, &before) == 0);
+  REQUIRE(::pthread_kill(::pthread_self(), SIGPIPE) == 0);
+  { const whywait::core::write_signals_off guard; }
+  REQUIRE(::sigpending(&pending) == 0);
+  CHECK(::sigismember(&pending, SIGPIPE) == 1);
+  int signal = 0;
+  CHECK(::sigwait(&both, &signal) == 0);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 TEST_CASE("the mode of a file that is replaced is kept") {

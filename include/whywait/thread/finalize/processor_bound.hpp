@@ -14,6 +14,7 @@
 #include <whywait/report/model.hpp>
 #include <whywait/report/verdict_entry.hpp>
 #include <whywait/rules/own_code.hpp>
+#include <whywait/thread/finalize/solo_run.hpp>
 
 #include <sys/resource.h>
 #include <time.h>
@@ -46,10 +47,6 @@ struct processor_time {
 
 namespace detail {
 
-inline std::int64_t time_of(clockid_t clock) noexcept {
-  timespec t;
-  return clock_gettime(clock, &t) == 0 ? std::int64_t(t.tv_sec) * 1000000000 + t.tv_nsec : -1;
-}
 /// The processor time of one thread of this process, by its number in the kernel.
 inline clockid_t clock_of(std::uint32_t tid) noexcept {
   return static_cast<clockid_t>((~tid << 3) | 6u);  // as the C library makes it of a pthread_t
@@ -57,15 +54,15 @@ inline clockid_t clock_of(std::uint32_t tid) noexcept {
 
 }  // namespace detail
 
-/// What threads that were not recorded used of the processor time of this process so far.
-inline reports::unrecorded_threads unrecorded_threads_of(core::registry& registry) {
+/// What threads that were not recorded used of the processor time of this process in a run.
+inline reports::unrecorded_threads unrecorded_threads_of(core::registry& registry, const solo_run& run) {
   reports::unrecorded_threads out;
   const finalize::locked guard(registry.mutex);  // threads that end or begin exchange their locations
-  const std::int64_t whole = detail::time_of(CLOCK_PROCESS_CPUTIME_ID);
+  const std::int64_t whole = time_of(CLOCK_PROCESS_CPUTIME_ID) - run.before_ns;
   std::int64_t recorded = 0;
   for (const core::location_base* base = registry.locations; base != nullptr; base = base->next) {
     const bool ended = __atomic_load_n(&base->finished, __ATOMIC_ACQUIRE) != 0;
-    const std::int64_t now = ended ? 0 : detail::time_of(detail::clock_of(static_cast<const record::location*>(base)->tid));
+    const std::int64_t now = ended ? 0 : time_of(detail::clock_of(static_cast<const record::location*>(base)->tid));
     recorded += static_cast<std::int64_t>(base->processor_ns) + std::max<std::int64_t>(0, now);
   }
   out.large_teams = __atomic_load_n(&registry.interposed.large_teams, __ATOMIC_RELAXED) != 0;

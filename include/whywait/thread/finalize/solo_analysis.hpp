@@ -32,6 +32,7 @@
 #include <whywait/report/text.hpp>
 #include <whywait/report/trust.hpp>
 #include <whywait/thread/finalize/condition_barriers.hpp>
+#include <whywait/thread/finalize/own_stack.hpp>
 #include <whywait/thread/finalize/processor_bound.hpp>
 #include <whywait/thread/finalize/solo_run.hpp>
 #include <whywait/thread/finalize/thread_time.hpp>
@@ -69,14 +70,14 @@ inline void warn_of_interposing(const core::registry& registry, reports::run_fac
 }
 
 /// Facts about the run that the explanation does not contain.
-inline reports::run_facts facts_of(core::registry& registry, const solo_records& records) {
+inline reports::run_facts facts_of(core::registry& registry, const solo_run& run, const solo_records& records) {
   const finalize::process_records& all = records.all;
   const core::shared_clock& clock = all.history.clock;
   reports::run_facts facts;
   facts.origin =
       reports::origin_of_process(static_cast<double>(clock(core::cycle_clock::now()) - clock(all.begin_ticks)) * 1e-9);
   facts.threads_only = true;
-  facts.unrecorded = unrecorded_threads_of(registry);
+  facts.unrecorded = unrecorded_threads_of(registry, run);
   facts.seconds = static_cast<double>(clock(all.last_ticks) - clock(all.begin_ticks)) * 1e-9;
   facts.unrecorded.run_seconds = facts.seconds;
   facts.unseen_seconds = static_cast<double>(clock(all.last_ticks) - clock(all.end_ticks)) * 1e-9;
@@ -149,7 +150,7 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
   processor_time used = processor_time::of_process(registry);
   used.ns -= run.analysis_ns;
   solo_records records(registry, run);
-  reports::run_facts facts = facts_of(registry, records);
+  reports::run_facts facts = facts_of(registry, run, records);
   const base::pod_vector<std::uint32_t> ran = finalize::code_that_ran(records.all);
   const coverage::code_blocks code(registry.sources, ran,
                                    coverage::code_filter(registry.config.coverage != nullptr ? registry.config.coverage : ""));
@@ -222,14 +223,15 @@ inline reports::result analyse(core::registry& registry, solo_run& run, bool map
 
 /// Whether pthread functions are interposed in a process that has no second thread: `whywait run` observes all processes that a program
 /// starts, for example those of a shell script.
-inline bool is_without_threads(core::registry& registry) {
-  if (registry.interposed.active == 0 || unrecorded_threads_of(registry).matter()) return false;
+inline bool is_without_threads(core::registry& registry, const solo_run& run) {
+  if (registry.interposed.active == 0 || unrecorded_threads_of(registry, run).matter()) return false;
   const finalize::locked guard(registry.mutex);
   return registry.location_count <= 1;
 }
 
-/// At the end of the program: prints and writes what the settings request.
-inline void report_at_exit() noexcept {
+namespace detail {
+
+inline void report_run() noexcept {
   core::registry* const registry = core::the_registry();
   solo_run* const run = solo_run_of(registry);
   if (run == nullptr || !run->running || !core::first_of_the_launch()) return;
@@ -238,7 +240,7 @@ inline void report_at_exit() noexcept {
   const core::settings& wanted = registry->config;
   if (wanted.help) reports::print_settings(stderr);
   if (!wanted.report && wanted.output == nullptr && wanted.fail == nullptr) return;
-  if (is_without_threads(*registry)) return;
+  if (is_without_threads(*registry, *run)) return;
   if (wanted.whatif != nullptr && *wanted.whatif != '\0')
     core::warn("WHYWAIT_WHATIF: questions are answered of programs with MPI only; the variable is ignored");
   bool printed = false;
@@ -264,13 +266,18 @@ inline void report_at_exit() noexcept {
   }
 }
 
+}  // namespace detail
+
+/// At the end of the program: prints and writes what the settings request.
+inline void report_at_exit() noexcept { on_large_stack(&detail::report_run); }
+
 /// run_facts::explain.
 inline void explain_now(record::run_facts& run, void* into, const void* address, const void* frame) {
   whywait::result& result = *static_cast<whywait::result*>(into);
   const sync_site site{core::mpi_call::report, address, frame};
   sync_call call(site);  // the time that follows is not that of the program
   if (call) call.begin();
-  const std::int64_t before_ns = detail::time_of(CLOCK_PROCESS_CPUTIME_ID);
+  const std::int64_t before_ns = time_of(CLOCK_PROCESS_CPUTIME_ID);
   try {
     core::registry& registry = *core::the_registry();
     base::replace(result, reports::plain(analyse(registry, static_cast<solo_run&>(run), registry.config.output != nullptr)));
@@ -278,7 +285,7 @@ inline void explain_now(record::run_facts& run, void* into, const void* address,
     base::replace(result, whywait::result());
     result.reason = std::string("the analysis failed: ") + problem.what();
   }
-  static_cast<solo_run&>(run).analysis_ns += detail::time_of(CLOCK_PROCESS_CPUTIME_ID) - before_ns;
+  static_cast<solo_run&>(run).analysis_ns += time_of(CLOCK_PROCESS_CPUTIME_ID) - before_ns;
   if (!call) return;
   static_cast<void>(call.end());
   if (core::sync_record* const r = call.store_wait(0)) call.finish(r);

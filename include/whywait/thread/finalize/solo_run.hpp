@@ -19,6 +19,7 @@
 #include <whywait/thread/record_threads.hpp>
 
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,8 +34,15 @@ namespace whywait {
 inline namespace v0 {
 namespace threads {
 
+/// ns; -1: not known.
+inline std::int64_t time_of(clockid_t clock) noexcept {
+  timespec t;
+  return clock_gettime(clock, &t) == 0 ? std::int64_t(t.tv_sec) * 1000000000 + t.tv_nsec : -1;
+}
+
 /// The run of a process without MPI: from the start of the program to its exit.
 struct solo_run : record::run_facts {
+  std::int64_t before_ns;  ///< processor time of other threads before the run: of the program that exec replaced
   std::int64_t analysis_ns;  ///< processor time of the analyses so far, and of other threads meanwhile
   finalize::thread_data_analysis*
       data;  ///< of registered data; owned. Null: none is registered, or the analysis is not linked in
@@ -55,6 +63,7 @@ inline void begin_solo_run() noexcept {
   run->size = 1;
   run->start_anchor = core::clock_anchor::take();
   run->begin_ticks = core::cycle_clock::now();
+  run->before_ns = time_of(CLOCK_PROCESS_CPUTIME_ID) - time_of(CLOCK_THREAD_CPUTIME_ID);
   run->running = true;
   __atomic_store_n(&registry->extension[3], static_cast<void*>(static_cast<record::run_facts*>(run)), __ATOMIC_RELEASE);
 }
