@@ -77,6 +77,20 @@ def main():
         (folder / "broken.json").write_text('{"schema": ', encoding="utf-8")
         code, out, err = run("before.json", "broken.json")
         expect("a broken file ends with 2", code == 2 and "broken.json:1:12: expected a JSON value" in err, err)
+        for what, wrong, words in (("run", {"seconds": "10"}, '"seconds" is not a number'), ("run", 1, '"run" is not an object'),
+                                   ("waits", [None], 'an element of "waits" is not an object'),
+                                   ("waits", {}, '"waits" is not a list'), ("schema", 1, '"schema" is not a text')):
+            other = report(10, 12)
+            other[what] = dict(other[what], **wrong) if wrong and isinstance(wrong, dict) else wrong
+            (folder / "wrong.json").write_text(json.dumps(other), encoding="utf-8")
+            code, out, err = run("before.json", "wrong.json")
+            expect("a wrong type ends with 2", code == 2 and err == f"whywait: wrong.json: {words}\n", f"{code} {out} {err}")
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            for words in (["--help"], ["before.json", "before.json"]):
+                done = subprocess.run([folder / "bin/whywait", "compare", *words], cwd=folder, text=True, check=False, stdout=full,
+                                      stderr=subprocess.PIPE)
+                expect("a full standard output ends with 2", done.returncode == 2 and
+                       done.stderr == "whywait: cannot write standard output: No space left on device\n", done.stderr)
         code, out, _ = run("--help")
         expect("help is printed", code == 0 and "usage: whywait compare" in out)
 

@@ -8,8 +8,10 @@
 #include <whywait/comparison/compare_runs.hpp>
 #include <whywait/comparison/compare_text.hpp>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <optional>
 #include <string>
@@ -209,7 +211,10 @@ inline int compare_command(const std::vector<std::string>& words) {
 /// status: 0 not worse, 1 worse, 2 the comparison failed.
 inline int run_command(int argc, const char* const* argv) {
   try {
-    return detail::compare_command(std::vector<std::string>(argv + 1, argv + argc));
+    const int status = detail::compare_command(std::vector<std::string>(argv + 1, argv + argc));
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      throw unreadable(std::string("cannot write standard output: ") + std::strerror(errno));
+    return status;
   } catch (const std::exception& problem) {
     std::fprintf(stderr, "whywait: %s\n", problem.what());
     return 2;

@@ -94,7 +94,7 @@ inline timed_block read_block(const json_value& from) {
   b.kind = from.text_of("kind");
   b.within = from.text_of("within");
   b.where = read_place(from);
-  if (const json_value* begin = from.find("from")) b.from = read_place(*begin);
+  if (const json_value* begin = from.find("from", json_value::object)) b.from = read_place(*begin);
   b.seconds = from.number_of("seconds");
   b.visits_seconds = from.number_of("visits_seconds");
   b.speed_seconds = from.number_of("speed_seconds");
@@ -130,7 +130,7 @@ inline predicted_saving read_verdict(const json_value& from) {
   predicted_saving p;
   p.text = from.text_of("text");
   p.seconds = p.low = p.high = from.number_of("saving_seconds");
-  const std::vector<json_value>& range = from.list("saving_range");
+  const std::vector<json_value>& range = from.list("saving_range", json_value::number);
   if (range.size() == 2) {
     p.low = range[0].amount;
     p.high = range[1].amount;
@@ -164,21 +164,14 @@ inline void read_answers(const json_value& from, std::vector<predicted_saving>& 
   }
 }
 
-}  // namespace detail
-
-/// Reads the facts of a report (docs/schema.json). Fields that are missing count as unknown, so that files of other
-/// versions of the schema whywait/1 can be compared. Throws `unreadable`.
-inline compared_run run_from_json(std::string_view text, const std::string& name) {
-  using namespace detail;
-  const json_value all = parse_json(text, name);
+inline compared_run read_report(const json_value& all, const std::string& name) {
   if (all.text_of("schema") != "whywait/1")
     throw unreadable(name + ": is not a report of whywait (\"schema\" is not whywait/1)");
   const json_value& run = all.at("run");
   compared_run r;
   r.name = name;
   r.program = std::string(base::last_of(run.text_of("program")));
-  for (const json_value& a : run.list("arguments"))
-    if (a.kind == json_value::text) r.program += " " + a.string;
+  for (const json_value& a : run.list("arguments", json_value::text)) r.program += " " + a.string;
   r.host = run.text_of("host");
   r.date = run.text_of("date");
   r.mpi = run.text_of("mpi");
@@ -193,8 +186,8 @@ inline compared_run run_from_json(std::string_view text, const std::string& name
   r.unknown_seconds = all.at("not_understood").number_of("seconds");
   const json_value& e = all.at("efficiency");
   const auto efficiency = [&e](const char* which) {
-    const json_value* const found = e.find(which);
-    return found != nullptr && found->kind == json_value::number ? std::optional<double>(found->amount) : std::nullopt;
+    const json_value* const found = e.find(which, json_value::number);
+    return found != nullptr ? std::optional<double>(found->amount) : std::nullopt;
   };
   r.parallel = efficiency("parallel");
   r.load_balance = efficiency("load_balance");
@@ -211,6 +204,19 @@ inline compared_run run_from_json(std::string_view text, const std::string& name
   if (run.number_of("unseen_seconds") > 0) r.doubts.push_back("a part of the run was not recorded");
   if (r.unknown_seconds >= 0.05 * r.location_seconds) r.doubts.push_back("5 % of rank time or more is not understood");
   return r;
+}
+
+}  // namespace detail
+
+/// Reads the facts of a report (docs/schema.json). Fields that are missing count as unknown, so that files of other
+/// versions of the schema whywait/1 can be compared. Throws `unreadable`.
+inline compared_run run_from_json(std::string_view text, const std::string& name) {
+  const json_value all = parse_json(text, name);
+  try {
+    return detail::read_report(all, name);
+  } catch (const wrong_type& problem) {
+    throw unreadable(name + ": " + problem.what());
+  }
 }
 
 /// Reads a file that WHYWAIT_OUTPUT wrote. Throws `unreadable`.

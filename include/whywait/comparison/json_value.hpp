@@ -19,7 +19,13 @@ struct unreadable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A JSON value as a tree. Lookups of what is missing give a fallback, because a report leaves out what is unknown.
+/// A member of a document is of another kind than its reader expects. what() has its name, but not that of the file.
+struct wrong_type : unreadable {
+  using unreadable::unreadable;
+};
+
+/// A JSON value as a tree. Lookups of what is missing give a fallback, because a report leaves out what is unknown; lookups of
+/// what has another type throw `wrong_type`.
 struct json_value {
   enum kind_t : std::uint8_t { null, boolean, number, text, array, object };
 
@@ -36,33 +42,49 @@ struct json_value {
       if (names[i] == name) return &items[i];
     return nullptr;
   }
-  /// The elements of a member, empty if it is missing or not an array.
-  const std::vector<json_value>& list(std::string_view name) const noexcept {
-    static const std::vector<json_value> none;
+  /// The member, or null if it is missing or JSON's null. Throws `wrong_type` if it is of another kind.
+  const json_value* find(std::string_view name, kind_t expected) const {
     const json_value* const found = find(name);
-    return found != nullptr && found->kind == array ? found->items : none;
+    if (found == nullptr || found->kind == null) return nullptr;
+    if (found->kind != expected) refuse(name, "", expected);
+    return found;
+  }
+  /// The elements of a member, all of one kind; empty if it is missing.
+  const std::vector<json_value>& list(std::string_view name, kind_t expected = object) const {
+    static const std::vector<json_value> none;
+    const json_value* const found = find(name, array);
+    if (found == nullptr) return none;
+    for (const json_value& each : found->items)
+      if (each.kind != expected) refuse(name, "an element of ", expected);
+    return found->items;
   }
   /// The member that is an object, else an empty one.
-  const json_value& at(std::string_view name) const noexcept {
+  const json_value& at(std::string_view name) const {
     static const json_value none;
-    const json_value* const found = find(name);
-    return found != nullptr && found->kind == object ? *found : none;
+    const json_value* const found = find(name, object);
+    return found != nullptr ? *found : none;
   }
-  double number_of(std::string_view name, double fallback = 0) const noexcept {
-    const json_value* const found = find(name);
-    return found != nullptr && found->kind == number ? found->amount : fallback;
+  double number_of(std::string_view name, double fallback = 0) const {
+    const json_value* const found = find(name, number);
+    return found != nullptr ? found->amount : fallback;
   }
-  std::int64_t count_of(std::string_view name) const noexcept {
+  std::int64_t count_of(std::string_view name) const {
     const double n = number_of(name);
     return n > -9e18 && n < 9e18 ? static_cast<std::int64_t>(n) : 0;
   }
   std::string text_of(std::string_view name) const {
-    const json_value* const found = find(name);
-    return found != nullptr && found->kind == text ? found->string : std::string();
+    const json_value* const found = find(name, text);
+    return found != nullptr ? found->string : std::string();
   }
-  bool is_true(std::string_view name) const noexcept {
-    const json_value* const found = find(name);
-    return found != nullptr && found->kind == boolean && found->truth;
+  bool is_true(std::string_view name) const {
+    const json_value* const found = find(name, boolean);
+    return found != nullptr && found->truth;
+  }
+
+ private:
+  [[noreturn]] static void refuse(std::string_view name, const char* part, kind_t expected) {
+    static constexpr const char* kinds[] = {"null", "true or false", "a number", "a text", "a list", "an object"};
+    throw wrong_type(std::string(part) + "\"" + std::string(name) + "\" is not " + kinds[expected]);
   }
 };
 

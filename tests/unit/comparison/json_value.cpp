@@ -10,7 +10,7 @@ using whywait::comparison::unreadable;
 
 TEST_CASE("values of all kinds are read") {
   const json_value v = parse_json(R"( {"a": [1, -2.5e3, true, false, null, "x"], "b": {"c": {}}, "d": []} )");
-  const auto& list = v.list("a");
+  const auto& list = v.find("a", json_value::array)->items;
   REQUIRE(list.size() == 6);
   CHECK(list[0].amount == 1);
   CHECK(list[1].amount == -2500);
@@ -22,15 +22,26 @@ TEST_CASE("values of all kinds are read") {
   CHECK(v.list("d").empty());
 }
 
-TEST_CASE("what is missing or of another kind has a fallback") {
-  const json_value v = parse_json(R"({"a": "text", "n": 3})");
+TEST_CASE("what is missing or null has a fallback") {
+  const json_value v = parse_json(R"({"a": null, "n": 3})");
   CHECK(v.number_of("a", 7) == 7);
   CHECK(v.number_of("n") == 3);
   CHECK(v.count_of("n") == 3);
-  CHECK(v.text_of("n").empty());
+  CHECK(v.text_of("a").empty());
   CHECK(v.at("a").names.empty());
   CHECK(v.list("none").empty());
   CHECK_FALSE(v.is_true("none"));
+}
+
+TEST_CASE("what is of another kind is refused by name") {
+  using whywait::comparison::wrong_type;
+  const json_value v = parse_json(R"({"a": "text", "n": 3, "l": [{}, null]})");
+  CHECK_THROWS_WITH_AS(v.number_of("a"), "\"a\" is not a number", wrong_type);
+  CHECK_THROWS_WITH_AS(v.text_of("n"), "\"n\" is not a text", wrong_type);
+  CHECK_THROWS_WITH_AS(v.at("n"), "\"n\" is not an object", wrong_type);
+  CHECK_THROWS_WITH_AS(v.list("n"), "\"n\" is not a list", wrong_type);
+  CHECK_THROWS_WITH_AS(v.list("l"), "an element of \"l\" is not an object", wrong_type);
+  CHECK_THROWS_WITH_AS(v.is_true("n"), "\"n\" is not true or false", wrong_type);
 }
 
 TEST_CASE("escapes, surrogate pairs and bytes beyond ASCII are text") {
