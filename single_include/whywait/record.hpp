@@ -51,14 +51,12 @@
 #ifndef WHYWAIT_CORE_VERSION_HPP
 #define WHYWAIT_CORE_VERSION_HPP
 
-// What whywait needs. Each umbrella includes this header first. A missing header ends the compilation, which #error alone
-// does not: thousands of errors would follow.
+// What whywait needs. Each umbrella includes this header first. A missing header ends the compilation, which #error does not:
+// thousands of errors would follow. So the name of the header is the message.
 #if __cplusplus < 201703L
-#error "whywait needs C++17 or later: compile with -std=c++17"
-#include <C++17>
+#include <whywait needs C++17 or later: compile with -std=c++17>
 #elif !defined(__linux__) && !defined(WHYWAIT_DISABLE)
-#error "whywait needs Linux: on other systems compile with -DWHYWAIT_DISABLE"
-#include <Linux>
+#include <whywait needs Linux: on other systems compile with -DWHYWAIT_DISABLE>
 #endif
 
 // The one source of the version: CMake, pkg-config and the reports read it from here, and

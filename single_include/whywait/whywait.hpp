@@ -102,14 +102,12 @@
 #ifndef WHYWAIT_CORE_VERSION_HPP
 #define WHYWAIT_CORE_VERSION_HPP
 
-// What whywait needs. Each umbrella includes this header first. A missing header ends the compilation, which #error alone
-// does not: thousands of errors would follow.
+// What whywait needs. Each umbrella includes this header first. A missing header ends the compilation, which #error does not:
+// thousands of errors would follow. So the name of the header is the message.
 #if __cplusplus < 201703L
-#error "whywait needs C++17 or later: compile with -std=c++17"
-#include <C++17>
+#include <whywait needs C++17 or later: compile with -std=c++17>
 #elif !defined(__linux__) && !defined(WHYWAIT_DISABLE)
-#error "whywait needs Linux: on other systems compile with -DWHYWAIT_DISABLE"
-#include <Linux>
+#include <whywait needs Linux: on other systems compile with -DWHYWAIT_DISABLE>
 #endif
 
 // The one source of the version: CMake, pkg-config and the reports read it from here, and
@@ -148,11 +146,10 @@ constexpr version_number version() noexcept { return {WHYWAIT_VERSION_MAJOR, WHY
 #ifndef WHYWAIT_BASE_NEEDS_EXCEPTIONS_HPP
 #define WHYWAIT_BASE_NEEDS_EXCEPTIONS_HPP
 
-// First in what implements whywait in a program: one message where exceptions are off, and the end.
+// First in what implements whywait in a program: one message where exceptions are off, and the end. The name of the missing header
+// is the message.
 #if !defined(__cpp_exceptions) && !defined(WHYWAIT_DISABLE)
-#error \
-    "this header of whywait needs exceptions: compile the file that includes it with -fexceptions, or include it in a file of its own"
-#include <exceptions>
+#include <this header of whywait needs exceptions: compile the file that includes it with -fexceptions, or include it in a file of its own>
 #endif
 
 #endif

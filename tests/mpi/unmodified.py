@@ -117,10 +117,18 @@ def check_refusals():
     static = directory / "static"
     subprocess.run(["cc", "-static", "-x", "c", "-", "-o", str(static)], input="int main(void) { return 0; }", text=True,
                    check=True)
+    threads_only, with_mpi = directory / "threads_only.so", directory / "with_mpi"
+    subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(threads_only)], text=True, check=True,
+                   input="const char* whywait_text = \"whywait\";")
+    subprocess.run([mpi_compiler("mpicc"), "-x", "c", "-", "-o", str(with_mpi)], text=True, check=True,
+                   input="#include <mpi.h>\nint main(int n, char** v) { MPI_Init(&n, &v); return MPI_Finalize(); }")
     for arguments, words in (([], "no program to run"), (["--unknown", "x"], "unknown option --unknown"),
                              (["--", *launcher, "2", "./missing"], "no such program"),
                              (["--preload", library, "--", *launcher, "2", str(static)], "is linked statically"),
                              (["--preload", "missing.so", "--", *launcher, "2", "sleep", "0"], "no library"),
+                             (["--preload", "/etc/passwd", "--", "sleep", "0"], "/etc/passwd is no library of whywait"),
+                             (["--preload", shutil.which("env"), "--", "sleep", "0"], "is no library of whywait"),
+                             (["--preload", str(threads_only), "--", *launcher, "2", str(with_mpi)], "uses MPI; name libwhywait_mpi.so"),
                              (["--output"], "--output needs a value")):
         done = subprocess.run([str(ROOT / "scripts" / "whywait"), "run", *arguments], cwd=directory, env=environment,
                               capture_output=True, text=True, timeout=60)

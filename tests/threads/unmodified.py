@@ -198,6 +198,12 @@ def chosen_library():
         done = subprocess.run([installed / "bin/whywait", "run", "--dry-run", "--", *command], capture_output=True, text=True)
         if "LD_PRELOAD=" + str(installed / "lib/whywait/threads/libwhywait_threads.so") not in done.stdout:
             problems.append(f"{command}: {done.stdout}{done.stderr}")
+    for output, line in (("none/x", "cannot write into the folder none/; "), ("x%q", "contains a sequence that is not known"),
+                         ("/proc/none/%p", "cannot write into the folder /proc/none/; "), ("x%p", ""), ("%p/x", ""), ("./", "")):
+        done = subprocess.run([installed / "bin/whywait", "run", "--dry-run", "--output", output, "--", program], cwd=folder,
+                              capture_output=True, text=True)
+        if done.returncode != 0 or line not in done.stderr or len(done.stderr.splitlines()) != (1 if line else 0):
+            problems.append(f"--output {output}: {done.stdout}{done.stderr}")
     said = subprocess.run([script, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     if f"\n## [{said}]" not in (pathlib.Path(script).parent.parent / "CHANGELOG.md").read_text(encoding="utf-8"):
         problems.append(f"whywait --version: {said}")
