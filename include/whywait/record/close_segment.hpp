@@ -60,9 +60,9 @@ __attribute__((noinline)) void keep_code(core::registry& registry, const Keep& k
 // Maps memory, which is no part of the program's code.
 template <class Buffer>
 __attribute__((noinline, cold)) auto claim_uncounted(Buffer& buffer, thread_facts& thread) noexcept {
-  const code_counter::kernel_work before = thread.counter.kernel_work_now();
+  const int64_t before = code_counter::instant();
   auto* const place = buffer.claim();
-  thread.counter.leave_out(before);
+  thread.counter.leave_out(before, Buffer::chunk_bytes / 4096);
   return place;
 }
 
